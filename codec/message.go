@@ -103,4 +103,6 @@ type Message struct {
 
 	// Members of params, when params is an object.
 	Channel, ServiceID, Name, Payload, TimeoutMs, Target, Metadata Span
+
+	seen Members // jsonrpc, which has no span
 }

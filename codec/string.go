@@ -1,0 +1,90 @@
+package codec
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+const (
+	lows  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// special returns a word whose lowest set bit is bit 7 of the first byte of x (little endian) that a
+// string scanner must look at: a quote, a backslash, a control character or a byte of 0x80 and above.
+// Bits above the lowest may be wrong, because the subtractions borrow from the byte above a hit.
+func special(x uint64) uint64 {
+	return (x | (x - ' '*lows) | ((x ^ '"'*lows) - lows) | ((x ^ '\\'*lows) - lows)) & highs
+}
+
+// skipString validates a string from b[i], the byte behind its opening quote, and returns the index
+// behind its closing quote, -1 when invalid.
+func skipString(b []byte, i int) int {
+	for {
+		for i+8 <= len(b) {
+			if hit := special(binary.LittleEndian.Uint64(b[i:])); hit != 0 {
+				i += bits.TrailingZeros64(hit) >> 3
+				break
+			}
+			i += 8
+		}
+		if i >= len(b) {
+			return -1
+		}
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1
+		case c == '\\':
+			if i = skipEscape(b, i); i < 0 {
+				return -1
+			}
+		case c < ' ':
+			return -1
+		case c < 0x80: // only in the last seven bytes
+			i++
+		default:
+			if i = skipRune(b, i); i < 0 {
+				return -1
+			}
+		}
+	}
+}
+
+// skipEscape returns the index behind the escape sequence whose backslash is b[i], -1 when invalid.
+// Halves of surrogate pairs are legal here, alone too.
+func skipEscape(b []byte, i int) int {
+	if i+1 >= len(b) {
+		return -1
+	}
+	switch b[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+		if hex4(b, i+2) >= 0 {
+			return i + 6
+		}
+	}
+	return -1
+}
+
+// hex4 returns the value of the four hexadecimal digits at b[i], -1 when they are not all there.
+func hex4(b []byte, i int) rune {
+	if i+4 > len(b) {
+		return -1
+	}
+	var r rune
+	for _, c := range b[i : i+4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
