@@ -1,6 +1,9 @@
 package codec
 
-import "bytes"
+import (
+	"bytes"
+	"math/bits"
+)
 
 // FrameStatus is what Framer.Next found.
 type FrameStatus uint8
@@ -132,11 +135,12 @@ func (f *Framer) strip(line []byte) []byte {
 	return line
 }
 
-// append adds data to the tail, which grows by doubling but not beyond what limit allows to be needed.
+// append adds data to the tail, which grows in powers of two but not beyond what limit allows to be
+// needed.
 func (f *Framer) append(data []byte, limit int) {
 	if need := len(f.tail) + len(data); need > cap(f.tail) {
-		size := min(max(2*cap(f.tail), tailBytesMin), limit+strippedBytes)
-		grown := make([]byte, len(f.tail), max(size, need))
+		size := max(1<<bits.Len(uint(need-1)), tailBytesMin)
+		grown := make([]byte, len(f.tail), max(min(size, limit+strippedBytes), need))
 		copy(grown, f.tail)
 		f.tail = grown
 	}
