@@ -1,0 +1,6 @@
+//go:build !linux && !darwin
+
+package config
+
+// SystemMemory knows nothing of this system.
+func SystemMemory() Memory { return Memory{} }
