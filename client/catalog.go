@@ -31,6 +31,7 @@ type Catalog struct {
 	m    *mirror
 	ctx  context.Context
 	wake chan struct{} // cap 1
+	stop func() bool   // undoes the watch over ctx
 
 	queue  []CatalogEvent // guarded by m.mu, like the rest
 	whole  bool           // the next event is a snapshot of the mirror
@@ -66,6 +67,7 @@ func (c *Client) Watch(ctx context.Context) (*Catalog, error) {
 	m.mu.Lock()
 	if m.l != nil && m.l == c.link.Load() && m.l.cause() == nil {
 		m.watchers[w] = struct{}{}
+		w.stop = context.AfterFunc(ctx, w.leave)
 		m.mu.Unlock()
 		return w, nil
 	}
@@ -84,6 +86,9 @@ func (c *Client) Watch(ctx context.Context) (*Catalog, error) {
 		}
 		return nil, err
 	}
+	m.mu.Lock()
+	w.stop = context.AfterFunc(ctx, w.leave)
+	m.mu.Unlock()
 	return w, nil
 }
 
@@ -156,9 +161,17 @@ func (w *Catalog) Err() error {
 
 // Close stops following.
 func (w *Catalog) Close() {
+	w.m.mu.Lock()
+	w.closed = true
+	w.m.mu.Unlock()
+	w.stop()
+	w.leave()
+}
+
+// leave takes w out of the watchers and ends the subscription after the last one.
+func (w *Catalog) leave() {
 	m := w.m
 	m.mu.Lock()
-	w.closed = true
 	w.queue = nil
 	_, there := m.watchers[w]
 	delete(m.watchers, w)

@@ -67,7 +67,7 @@ func (l *link) dropped(params []byte) error {
 		return err
 	}
 	if s := l.services[p.ServiceID]; s != nil {
-		s.reportLost(l, p.Count)
+		s.reportLost(p.Count)
 	}
 	l.c.ev.emit(Dropped{ServiceID: p.ServiceID, Count: p.Count})
 	return nil

@@ -19,13 +19,14 @@ type Service struct {
 
 	change chan struct{} // cap 1, held while the registration changes
 
-	mu       sync.Mutex
-	id       string
-	metadata []byte
-	gone     bool
+	metadata []byte // of the registration; guarded by change
 
-	notes lane             // notifications wait here, unless ordered
-	lanes map[string]*lane // ordered: everything of one sender, by clientId; guarded by mu
+	mu           sync.Mutex
+	id           string
+	gone         bool
+	lanes        map[string]*lane // ordered: by the sender's clientId; otherwise one, under ""
+	waiting      int              // notifications in the lanes
+	waitingBytes int              // and their size
 }
 
 // ServiceOption changes how a service receives.
