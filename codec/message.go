@@ -104,5 +104,5 @@ type Message struct {
 	// Members of params, when params is an object.
 	Channel, ServiceID, Name, Payload, TimeoutMs, Target, Metadata Span
 
-	seen Members // jsonrpc, which has no span
+	seen Members // all that were there
 }

@@ -13,7 +13,7 @@ func Parse(line []byte, depthMax int, m *Message) bool {
 	} else {
 		i = skipValue(line, i, depthMax)
 	}
-	if i < 0 || skipSpace(line, i) != len(line) {
+	if i != len(line) && (i < 0 || skipSpace(line, i) != len(line)) {
 		*m = Message{}
 		return false
 	}
@@ -40,19 +40,20 @@ func parseEnvelope(b []byte, i, depth int, m *Message) int {
 	if depth < 1 {
 		return -1
 	}
-	i = skipSpace(b, i+1)
-	if i < len(b) && b[i] == '}' {
+	if i = skipSpace(b, i+1); i < len(b) && b[i] == '}' {
 		return i + 1
 	}
 	for {
-		name, at := scanName(b, i)
-		if at < 0 {
+		member, _, at := scanMember(b, i)
+		if at < 0 || at >= len(b) {
 			return -1
 		}
-		member := envelopeMember(name)
-		if member == MemberParams && m.Params.Absent() && at < len(b) && b[at] == '{' {
+		switch {
+		case b[at] == '"':
+			i = skipString(b, at+1)
+		case member == MemberParams && b[at] == '{' && m.Params.Absent():
 			i = parseParams(b, at, depth-1, m)
-		} else {
+		default:
 			i = skipValue(b, at, depth-1)
 		}
 		if i < 0 {
@@ -61,16 +62,9 @@ func parseEnvelope(b []byte, i, depth int, m *Message) int {
 		if member != 0 {
 			m.recordEnvelope(member, b, at, i)
 		}
-		if i = skipSpace(b, i); i >= len(b) {
-			return -1
-		}
-		switch b[i] {
-		case ',':
-			i = skipSpace(b, i+1)
-		case '}':
-			return i + 1
-		default:
-			return -1
+		var more bool
+		if i, more = nextMember(b, i); !more {
+			return i
 		}
 	}
 }
@@ -81,97 +75,103 @@ func parseParams(b []byte, i, depth int, m *Message) int {
 	if depth < 1 {
 		return -1
 	}
-	i = skipSpace(b, i+1)
-	if i < len(b) && b[i] == '}' {
+	if i = skipSpace(b, i+1); i < len(b) && b[i] == '}' {
 		return i + 1
 	}
 	for {
-		name, at := scanName(b, i)
-		if at < 0 {
+		_, member, at := scanMember(b, i)
+		if at < 0 || at >= len(b) {
 			return -1
 		}
-		if i = skipValue(b, at, depth-1); i < 0 {
+		if b[at] == '"' {
+			i = skipString(b, at+1)
+		} else {
+			i = skipValue(b, at, depth-1)
+		}
+		if i < 0 {
 			return -1
 		}
-		if member := paramsMember(name); member != 0 {
+		if member != 0 {
 			m.recordParams(member, Span{uint32(at), uint32(i)})
 		}
-		if i = skipSpace(b, i); i >= len(b) {
-			return -1
-		}
-		switch b[i] {
-		case ',':
-			i = skipSpace(b, i+1)
-		case '}':
-			return i + 1
-		default:
-			return -1
+		var more bool
+		if i, more = nextMember(b, i); !more {
+			return i
 		}
 	}
 }
 
+// nextMember looks at what follows a member of an object at b[i]. With a comma it returns the index of
+// the next name and true, else the index behind the closing bracket or -1.
+func nextMember(b []byte, i int) (next int, more bool) {
+	if i < len(b) && b[i] <= ' ' {
+		i = skipSpace(b, i)
+	}
+	if i >= len(b) {
+		return -1, false
+	}
+	switch b[i] {
+	case ',':
+		if i++; i < len(b) && b[i] <= ' ' {
+			i = skipSpace(b, i)
+		}
+		return i, true
+	case '}':
+		return i + 1, false
+	}
+	return -1, false
+}
+
 // recordEnvelope notes the envelope member whose value is b[at:end].
 func (m *Message) recordEnvelope(member Members, b []byte, at, end int) {
-	var span *Span
-	switch member {
-	case MemberJSONRPC:
-		if m.seen&MemberJSONRPC != 0 {
-			m.Duplicates |= member
-			return
-		}
-		m.seen |= MemberJSONRPC
-		m.Version = EqualString(b[at:end], "2.0")
-		return
-	case MemberID:
-		span = &m.ID
-	case MemberMethod:
-		span = &m.MethodText
-	case MemberParams:
-		span = &m.Params
-	case MemberResult:
-		span = &m.Result
-	case MemberError:
-		span = &m.Error
-	}
-	if !span.Absent() {
+	if m.seen&member != 0 {
 		m.Duplicates |= member
 		return
 	}
-	*span = Span{uint32(at), uint32(end)}
+	m.seen |= member
+	value := Span{uint32(at), uint32(end)}
 	switch member {
+	case MemberJSONRPC:
+		m.Version = EqualString(b[at:end], "2.0")
 	case MemberID:
+		m.ID = value
 		m.IDKind = idKind(b[at])
 	case MemberMethod:
+		m.MethodText = value
 		m.Method = methodOf(b[at:end])
 	case MemberParams:
+		m.Params = value
 		m.ParamsKind = kindOf(b[at])
+	case MemberResult:
+		m.Result = value
+	case MemberError:
+		m.Error = value
 	}
 }
 
 // recordParams notes a member of params.
 func (m *Message) recordParams(member Members, value Span) {
-	var span *Span
-	switch member {
-	case MemberChannel:
-		span = &m.Channel
-	case MemberServiceID:
-		span = &m.ServiceID
-	case MemberName:
-		span = &m.Name
-	case MemberPayload:
-		span = &m.Payload
-	case MemberTimeoutMs:
-		span = &m.TimeoutMs
-	case MemberTarget:
-		span = &m.Target
-	case MemberMetadata:
-		span = &m.Metadata
-	}
-	if !span.Absent() {
+	if m.seen&member != 0 {
 		m.Duplicates |= member
 		return
 	}
-	*span = value
+	m.seen |= member
+	switch member {
+	case MemberChannel:
+		m.Channel = value
+	case MemberServiceID:
+		m.ServiceID = value
+	case MemberName:
+		m.Name = value
+	case MemberPayload:
+		m.Payload = value
+	case MemberTimeoutMs:
+		m.TimeoutMs = value
+	case MemberTarget:
+		m.Target = value
+	case MemberMetadata:
+		m.Metadata = value
+	}
 }
 
 func idKind(first byte) IDKind {
