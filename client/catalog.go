@@ -83,6 +83,7 @@ func (c *Client) Watch(ctx context.Context) (*Catalog, error) {
 		m.mu.Unlock()
 		if idle {
 			m.drop()
+			m.unsubscribe(c.link.Load())
 		}
 		return nil, err
 	}

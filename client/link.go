@@ -38,6 +38,8 @@ type pendingCall struct {
 	result []byte
 	err    error
 	sink   func(result []byte) error // runs on the reader, before anything that the relay sent later
+	late   func(result []byte)       // runs on the reader instead, when the caller has given up
+	left   bool                      // the caller has given up, but late wants the result; guarded by link.mu
 }
 
 func newLink(c *Client, tr transport, limit int) *link {
@@ -151,6 +153,14 @@ func (l *link) enter(p *pendingCall) (uint64, error) {
 	return l.lastID, nil
 }
 
+// newID returns an id for a request whose answer nobody waits for.
+func (l *link) newID() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lastID++
+	return l.lastID
+}
+
 // leave takes the pending call with this id out, nil if somebody else has.
 func (l *link) leave(id uint64) *pendingCall {
 	l.mu.Lock()
@@ -160,6 +170,22 @@ func (l *link) leave(id uint64) *pendingCall {
 	return p
 }
 
+// giveUp is leave for a caller whose context ended after sending: false if the answer got there first.
+func (l *link) giveUp(id uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.pending[id]
+	if p == nil {
+		return false
+	}
+	if p.late != nil {
+		p.left = true
+	} else {
+		delete(l.pending, id)
+	}
+	return true
+}
+
 // request performs one of the relay's own methods and returns the raw result. sink, if not nil, sees it
 // on the reader first.
 func (l *link) request(ctx context.Context, method string, params any, sink func([]byte) error) ([]byte, error) {
@@ -167,7 +193,12 @@ func (l *link) request(ctx context.Context, method string, params any, sink func
 	if err != nil {
 		return nil, err
 	}
-	p := &pendingCall{done: make(chan struct{}), sink: sink}
+	return l.requestRaw(ctx, method, raw, &pendingCall{sink: sink})
+}
+
+// requestRaw is request with the params as JSON.
+func (l *link) requestRaw(ctx context.Context, method string, raw []byte, p *pendingCall) ([]byte, error) {
+	p.done = make(chan struct{})
 	id, err := l.enter(p)
 	if err != nil {
 		return nil, err
@@ -184,7 +215,7 @@ func (l *link) request(ctx context.Context, method string, params any, sink func
 		return p.result, p.err
 	case <-ctx.Done():
 	}
-	if l.leave(id) == nil {
+	if !l.giveUp(id) {
 		<-p.done // the answer is being delivered right now
 		return p.result, p.err
 	}
@@ -219,6 +250,10 @@ func (l *link) answer(m *codec.Message, line []byte) error {
 		return nil
 	}
 	p.result = append([]byte(nil), m.Result.Of(line)...)
+	if p.left {
+		p.late(p.result)
+		return nil
+	}
 	if p.sink != nil {
 		p.err = p.sink(p.result)
 		return p.err

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/goccy/go-json"
+	"github.com/ahprelay/ahprelay/codec"
 )
 
 // Service is a registered service of this client.
@@ -49,17 +49,6 @@ func Ordered() ServiceOption { return func(s *Service) { s.ordered = true } }
 // were dropped: count many since the last report.
 func OnDropped(f func(count uint64)) ServiceOption { return func(s *Service) { s.onDropped = f } }
 
-type registerParams struct {
-	Channel   string          `json:"channel"`
-	ServiceID string          `json:"serviceId,omitempty"`
-	Metadata  json.RawMessage `json:"metadata"`
-}
-
-type unregisterParams struct {
-	Channel   string `json:"channel"`
-	ServiceID string `json:"serviceId"`
-}
-
 // Register makes a service known to the relay. metadata is what other clients discover it by, a JSON
 // object (anything that marshals to one; nil is {}); by convention its member "protocol" names what the
 // service speaks. h answers requests; nil refuses them all with ErrMethodNotFound.
@@ -94,32 +83,65 @@ func encodeMetadata(metadata any) ([]byte, error) {
 	return slices.Clone(raw), nil // the application keeps its raw value
 }
 
+// appendMetadata appends the params of a registration (without id), an update, or an unregistration
+// (without metadata). The metadata stays byte for byte what the application gave.
+func appendMetadata(dst []byte, id string, metadata []byte) []byte {
+	dst = append(dst, `{"channel":"`+servicesChannel+`"`...)
+	if id != "" {
+		dst = append(dst, `,"serviceId":`...)
+		dst = codec.AppendQuoted(dst, id)
+	}
+	if metadata != nil {
+		dst = append(dst, `,"metadata":`...)
+		dst = append(dst, metadata...)
+	}
+	return append(dst, '}')
+}
+
 // register registers s on l. The new id takes effect on the reader, before the first message for it.
 // If ctx ends first, a registration that the relay may have made is undone.
 func (s *Service) register(ctx context.Context, l *link, first bool) error {
-	params := registerParams{Channel: servicesChannel, Metadata: s.metadata}
-	_, err := l.request(ctx, "client/registerService", params, func(raw []byte) error {
-		var r struct {
-			ServiceID string `json:"serviceId"`
-		}
-		if err := decodeObject(raw, &r, "the result of client/registerService"); err != nil {
-			return err
-		}
-		if r.ServiceID == "" || l.services[r.ServiceID] != nil {
-			return protocolError("a serviceId that is empty or used twice")
-		}
-		l.services[r.ServiceID] = s
-		s.mu.Lock()
-		s.id = r.ServiceID
-		s.mu.Unlock()
-		if first {
-			s.c.mu.Lock()
-			s.c.services = append(s.c.services, s)
-			s.c.mu.Unlock()
-		}
-		return nil
+	_, err := l.requestRaw(ctx, "client/registerService", appendMetadata(nil, "", s.metadata), &pendingCall{
+		sink: func(raw []byte) error {
+			id, err := registeredID(raw)
+			if err != nil {
+				return err
+			}
+			if l.services[id] != nil {
+				return protocolError("a serviceId that is used twice")
+			}
+			l.services[id] = s
+			s.mu.Lock()
+			s.id = id
+			s.mu.Unlock()
+			if first {
+				s.c.mu.Lock()
+				s.c.services = append(s.c.services, s)
+				s.c.mu.Unlock()
+			}
+			return nil
+		},
+		late: func(raw []byte) {
+			if id, err := registeredID(raw); err == nil {
+				l.out.force(appendRequest(nil, l.newID(), "client/unregisterService", appendMetadata(nil, id, nil)))
+			}
+		},
 	})
 	return err
+}
+
+// registeredID returns the id in the result of client/registerService.
+func registeredID(raw []byte) (string, error) {
+	var r struct {
+		ServiceID string `json:"serviceId"`
+	}
+	if err := decodeObject(raw, &r, "the result of client/registerService"); err != nil {
+		return "", err
+	}
+	if r.ServiceID == "" {
+		return "", protocolError("an empty serviceId")
+	}
+	return r.ServiceID, nil
 }
 
 // ID returns the service's current id; after a reconnect it is a new one.
@@ -139,8 +161,8 @@ func (s *Service) Update(ctx context.Context, metadata any) error {
 		return err
 	}
 	defer func() { <-s.change }()
-	params := registerParams{Channel: servicesChannel, ServiceID: s.ID(), Metadata: raw}
-	if _, err := s.c.link.Load().request(ctx, "client/updateService", params, nil); err != nil {
+	params := appendMetadata(nil, s.ID(), raw)
+	if _, err := s.c.link.Load().requestRaw(ctx, "client/updateService", params, &pendingCall{}); err != nil {
 		return fmt.Errorf("client: update: %w", s.c.because(err))
 	}
 	s.metadata = raw
@@ -159,10 +181,9 @@ func (s *Service) Unregister(ctx context.Context) error {
 	defer func() { <-s.change }()
 	s.remove()
 	l, id := s.c.link.Load(), s.ID()
-	params := unregisterParams{Channel: servicesChannel, ServiceID: id}
-	_, err := l.request(ctx, "client/unregisterService", params, func([]byte) error {
-		delete(l.services, id)
-		return nil
+	_, err := l.requestRaw(ctx, "client/unregisterService", appendMetadata(nil, id, nil), &pendingCall{
+		sink: func([]byte) error { delete(l.services, id); return nil },
+		late: func([]byte) { delete(l.services, id) },
 	})
 	if err != nil {
 		return fmt.Errorf("client: unregister: %w", s.c.because(err))
