@@ -19,7 +19,7 @@ var ErrClosed = errors.New("the repository is closed")
 
 // batch keeps `git cat-file` open and shares it between callers. One goroutine owns the process, so that what
 // is written and what is read never get out of step: a caller whose context ends stops waiting, and its
-// answer, which git gives anyway, is read and thrown away. Objects read here are at most streamedBytesMin
+// answer, which git gives anyway, is read and thrown away. Objects read here are at most StreamedBytesMin
 // long, which bounds that waste.
 //
 // With git 2.36 or later one process (`--batch-command --buffer`) serves all jobs that wait with one write and

@@ -52,7 +52,7 @@ func (r *Repo) Read(ctx context.Context, parts []Part) ([]Object, error) {
 		if total += p.Length; total > readBytesMax {
 			return nil, fmt.Errorf("repository %s: more than %d bytes asked for at once", r.name, readBytesMax)
 		}
-		if p.Length > 0 && p.Object.Size <= streamedBytesMin {
+		if p.Length > 0 && p.Object.Size <= StreamedBytesMin {
 			whole, at = append(whole, p), append(at, i)
 		}
 	}
@@ -64,7 +64,7 @@ func (r *Repo) Read(ctx context.Context, parts []Part) ([]Object, error) {
 		objects[i] = found[n]
 	}
 	for i, p := range parts {
-		if p = p.clip(); p.Length == 0 || p.Object.Size <= streamedBytesMin {
+		if p = p.clip(); p.Length == 0 || p.Object.Size <= StreamedBytesMin {
 			continue
 		}
 		if objects[i].Data, err = r.streams.read(ctx, p.Object, p.Offset, p.Length); err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ahprelay/ahprelay/cmd/git-sidecar/fixture"
 )
 
 // readAll returns the objects with all their bytes.
@@ -27,8 +29,8 @@ func readAll(t *testing.T, r *Repo, oids ...OID) []Object {
 }
 
 // paired opens f the way that a git before 2.36 needs.
-func (f *fixture) paired() *Repo {
-	r := f.open()
+func paired(t *testing.T, f *fixture.Repository) *Repo {
+	r := open(t, f)
 	r.batch.close()
 	r.batch = newBatch(r.git, false)
 	return r
@@ -36,28 +38,28 @@ func (f *fixture) paired() *Repo {
 
 func TestObjects(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
-		f := newFixture(t, "--object-format="+format)
-		text, binary, empty := f.blob("grüße\n"), f.blob("\x00\xff\n\x00missing\n"), f.blob("")
-		commit := f.commit("one")
-		tree := OID(f.git("rev-parse", "HEAD^{tree}"))
-		f.git("tag", "-a", "-m", "x", "v1")
-		tag := OID(f.git("rev-parse", "v1"))
+		f := fixture.New(t, "--object-format="+format)
+		text, binary, empty := blob(f, "grüße\n"), blob(f, "\x00\xff\n\x00missing\n"), blob(f, "")
+		commit := commit(f, "one")
+		tree := OID(f.Git("rev-parse", "HEAD^{tree}"))
+		f.Git("tag", "-a", "-m", "x", "v1")
+		tag := OID(f.Git("rev-parse", "v1"))
 		gone := OID(strings.Repeat("0", len(text)))
 		want := []Object{
 			{text, "blob", 8, []byte("grüße\n")},
 			{gone, "", 0, nil},
 			{binary, "blob", 12, []byte("\x00\xff\n\x00missing\n")},
 			{empty, "blob", 0, nil},
-			{commit, "commit", int64(len(f.gitInput("", "cat-file", "commit", string(commit))) + 1), []byte(f.git("cat-file", "commit", string(commit)) + "\n")},
+			{commit, "commit", int64(len(f.GitInput("", "cat-file", "commit", string(commit))) + 1), []byte(f.Git("cat-file", "commit", string(commit)) + "\n")},
 			{tree, "tree", 0, nil},
-			{tag, "tag", int64(len(f.git("cat-file", "tag", string(tag))) + 1), []byte(f.git("cat-file", "tag", string(tag)) + "\n")},
+			{tag, "tag", int64(len(f.Git("cat-file", "tag", string(tag))) + 1), []byte(f.Git("cat-file", "tag", string(tag)) + "\n")},
 			{text, "blob", 8, []byte("grüße\n")},
 		}
 		var oids []OID
 		for _, o := range want {
 			oids = append(oids, o.OID)
 		}
-		for name, r := range map[string]*Repo{"buffered": f.open(), "paired": f.paired()} {
+		for name, r := range map[string]*Repo{"buffered": open(t, f), "paired": paired(t, f)} {
 			if r.Paired() != (name == "paired") {
 				t.Errorf("paired: %v", r.Paired())
 			}
@@ -71,14 +73,14 @@ func TestObjects(t *testing.T) {
 }
 
 func TestThousandObjectsAtOnce(t *testing.T) {
-	f := newFixture(t)
+	f := fixture.New(t)
 	var stream strings.Builder
 	for i := range 1000 {
 		text := fmt.Sprintf("blob number %d\n", i)
 		fmt.Fprintf(&stream, "blob\nmark :%d\ndata %d\n%s\n", i+1, len(text), text)
 	}
 	marks := filepath.Join(t.TempDir(), "marks")
-	f.gitInput(stream.String(), "fast-import", "--quiet", "--export-marks="+marks)
+	f.GitInput(stream.String(), "fast-import", "--quiet", "--export-marks="+marks)
 	lines, err := os.ReadFile(marks)
 	check(t, err)
 	oids := make([]OID, 1000)
@@ -88,7 +90,7 @@ func TestThousandObjectsAtOnce(t *testing.T) {
 		fmt.Sscanf(line, ":%d %s", &n, &oid)
 		oids[n-1] = oid
 	}
-	for _, r := range []*Repo{f.open(), f.paired()} {
+	for _, r := range []*Repo{open(t, f), paired(t, f)} {
 		for i, o := range readAll(t, r, oids...) {
 			if want := fmt.Sprintf("blob number %d\n", i); string(o.Data) != want || o.OID != oids[i] {
 				t.Fatalf("object %d: %q", i, o.Data)
@@ -98,15 +100,15 @@ func TestThousandObjectsAtOnce(t *testing.T) {
 }
 
 func TestParts(t *testing.T) {
-	f := newFixture(t)
-	big := make([]byte, streamedBytesMin+1000)
+	f := fixture.New(t)
+	big := make([]byte, StreamedBytesMin+1000)
 	for i := range big {
 		big[i] = byte(i * 7 >> 3)
 	}
 	small := big[:5000]
-	r := f.open()
+	r := open(t, f)
 	for _, data := range [][]byte{small, big} {
-		objects, err := r.Info(t.Context(), []OID{f.blob(string(data))})
+		objects, err := r.Info(t.Context(), []OID{blob(f, string(data))})
 		check(t, err)
 		for _, c := range []struct{ offset, length int64 }{
 			{0, 10}, {10, 100}, {2000, 2999}, {4999, 1}, {100, 10}, {int64(len(data)) - 5, 100}, {int64(len(data)), 1}, {1 << 40, 1}, {-3, 4}, {3, -4}, {0, 1 << 40},
@@ -123,10 +125,10 @@ func TestParts(t *testing.T) {
 }
 
 func TestBigObjectInOrderNeedsOneStream(t *testing.T) {
-	f := newFixture(t)
-	big := strings.Repeat("0123456789abcdef", (streamedBytesMin+1<<20)/16)
-	r := f.open()
-	objects, err := r.Info(t.Context(), []OID{f.blob(big)})
+	f := fixture.New(t)
+	big := strings.Repeat("0123456789abcdef", (StreamedBytesMin+1<<20)/16)
+	r := open(t, f)
+	objects, err := r.Info(t.Context(), []OID{blob(f, big)})
 	check(t, err)
 	var got []byte
 	var pid int
@@ -150,11 +152,11 @@ func TestBigObjectInOrderNeedsOneStream(t *testing.T) {
 }
 
 func TestStreamsAreBounded(t *testing.T) {
-	f := newFixture(t)
-	r := f.open()
+	f := fixture.New(t)
+	r := open(t, f)
 	var parts []Part
 	for i := range streamsMax + 2 {
-		objects, err := r.Info(t.Context(), []OID{f.blob(fmt.Sprint(i) + strings.Repeat("x", streamedBytesMin))})
+		objects, err := r.Info(t.Context(), []OID{blob(f, fmt.Sprint(i)+strings.Repeat("x", StreamedBytesMin))})
 		check(t, err)
 		parts = append(parts, Part{objects[0], 0, 1})
 	}
@@ -176,7 +178,7 @@ func TestStreamsAreBounded(t *testing.T) {
 }
 
 func TestReadRefusesMoreThanItsBound(t *testing.T) {
-	r := newFixture(t).open()
+	r := open(t, fixture.New(t))
 	huge := Object{OID: OID(strings.Repeat("1", 40)), Type: "blob", Size: 1 << 40}
 	if _, err := r.Read(t.Context(), []Part{{huge, 0, 40 << 20}, {huge, 0, 40 << 20}}); err == nil {
 		t.Error("80 MiB at once were accepted")
@@ -184,9 +186,9 @@ func TestReadRefusesMoreThanItsBound(t *testing.T) {
 }
 
 func TestKilledGitIsStartedAgain(t *testing.T) {
-	f := newFixture(t)
-	oid := f.blob("still here")
-	for _, r := range []*Repo{f.open(), f.paired()} {
+	f := fixture.New(t)
+	oid := blob(f, "still here")
+	for _, r := range []*Repo{open(t, f), paired(t, f)} {
 		for range 3 {
 			if got := readAll(t, r, oid); string(got[0].Data) != "still here" {
 				t.Fatalf("%q", got[0].Data)
@@ -197,14 +199,14 @@ func TestKilledGitIsStartedAgain(t *testing.T) {
 }
 
 func TestCorruptObjectFailsAloneAndAfterTwoTries(t *testing.T) {
-	f := newFixture(t)
-	good, bad := f.blob("good"), f.blob(strings.Repeat("bad", 1000))
-	path := filepath.Join(f.dir, ".git", "objects", string(bad[:2]), string(bad[2:]))
+	f := fixture.New(t)
+	good, bad := blob(f, "good"), blob(f, strings.Repeat("bad", 1000))
+	path := filepath.Join(f.Dir, ".git", "objects", string(bad[:2]), string(bad[2:]))
 	check(t, os.Chmod(path, 0o644))
 	data, err := os.ReadFile(path)
 	check(t, err)
 	check(t, os.WriteFile(path, data[:len(data)/2], 0o644))
-	r := f.open()
+	r := open(t, f)
 	_, err = r.Read(t.Context(), []Part{{Object{bad, "blob", 3000, nil}, 0, 3000}})
 	if err == nil {
 		t.Fatal("a corrupt object was read")
@@ -215,12 +217,12 @@ func TestCorruptObjectFailsAloneAndAfterTwoTries(t *testing.T) {
 }
 
 func TestEndedContextsDoNotDesynchronise(t *testing.T) {
-	f := newFixture(t)
+	f := fixture.New(t)
 	var oids []OID
 	for i := range 20 {
-		oids = append(oids, f.blob(strings.Repeat(fmt.Sprint(i%10), 50_000)))
+		oids = append(oids, blob(f, strings.Repeat(fmt.Sprint(i%10), 50_000)))
 	}
-	r := f.open()
+	r := open(t, f)
 	objects, err := r.Info(t.Context(), oids)
 	check(t, err)
 	var group sync.WaitGroup
@@ -251,10 +253,10 @@ func TestEndedContextsDoNotDesynchronise(t *testing.T) {
 }
 
 func TestEndedContextOfAStreamEndsIt(t *testing.T) {
-	f := newFixture(t)
-	big := strings.Repeat("x", streamedBytesMin+1)
-	r := f.open()
-	objects, err := r.Info(t.Context(), []OID{f.blob(big)})
+	f := fixture.New(t)
+	big := strings.Repeat("x", StreamedBytesMin+1)
+	r := open(t, f)
+	objects, err := r.Info(t.Context(), []OID{blob(f, big)})
 	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -267,9 +269,9 @@ func TestEndedContextOfAStreamEndsIt(t *testing.T) {
 }
 
 func TestCloseFailsWhatComesAfter(t *testing.T) {
-	f := newFixture(t)
-	oid := f.blob("x")
-	r := f.open()
+	f := fixture.New(t)
+	oid := blob(f, "x")
+	r := open(t, f)
 	readAll(t, r, oid)
 	r.Close()
 	r.Close()

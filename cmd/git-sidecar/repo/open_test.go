@@ -5,17 +5,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ahprelay/ahprelay/cmd/git-sidecar/fixture"
 )
 
 func TestOpenTakesOnlyTheRepositoryItself(t *testing.T) {
-	f := newFixture(t)
-	sub := filepath.Join(f.dir, "sub")
+	f := fixture.New(t)
+	sub := filepath.Join(f.Dir, "sub")
 	check(t, os.Mkdir(sub, 0o755))
-	check(t, os.WriteFile(filepath.Join(f.dir, "file"), nil, 0o644))
+	check(t, os.WriteFile(filepath.Join(f.Dir, "file"), nil, 0o644))
 	link := filepath.Join(t.TempDir(), "link")
-	check(t, os.Symlink(f.dir, link))
+	check(t, os.Symlink(f.Dir, link))
 
-	for _, good := range []string{f.dir, filepath.Join(f.dir, ".git"), link} {
+	for _, good := range []string{f.Dir, filepath.Join(f.Dir, ".git"), link} {
 		r, err := Open(t.Context(), "work", good)
 		check(t, err)
 		if r.Format() != "sha1" || r.Name() != "work" || r.Paired() {
@@ -25,26 +27,26 @@ func TestOpenTakesOnlyTheRepositoryItself(t *testing.T) {
 	}
 	for bad, want := range map[string]string{
 		sub:                           "not a git repository",
-		filepath.Join(f.dir, "file"):  "is not a directory",
-		filepath.Join(f.dir, "never"): "no such file",
+		filepath.Join(f.Dir, "file"):  "is not a directory",
+		filepath.Join(f.Dir, "never"): "no such file",
 		t.TempDir():                   "not a git repository",
 	} {
 		if _, err := Open(t.Context(), "work", bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", bad, err, want)
 		}
 	}
-	if _, err := Open(t.Context(), "../work", f.dir); err == nil {
+	if _, err := Open(t.Context(), "../work", f.Dir); err == nil {
 		t.Error("a name with .. was accepted")
 	}
 }
 
 func TestOpenIgnoresGitVariablesOfTheProcess(t *testing.T) {
-	f, other := newFixture(t), newFixture(t)
-	want := f.commit("one")
-	other.commit("two")
-	t.Setenv("GIT_DIR", filepath.Join(other.dir, ".git"))
-	t.Setenv("GIT_OBJECT_DIRECTORY", filepath.Join(other.dir, ".git", "objects"))
-	head, err := f.open().Head(t.Context())
+	f, other := fixture.New(t), fixture.New(t)
+	want := commit(f, "one")
+	commit(other, "two")
+	t.Setenv("GIT_DIR", filepath.Join(other.Dir, ".git"))
+	t.Setenv("GIT_OBJECT_DIRECTORY", filepath.Join(other.Dir, ".git", "objects"))
+	head, err := open(t, f).Head(t.Context())
 	check(t, err)
 	if head != (Head{"refs/heads/main", want}) {
 		t.Errorf("head %v, want %s", head, want)
@@ -52,13 +54,13 @@ func TestOpenIgnoresGitVariablesOfTheProcess(t *testing.T) {
 }
 
 func TestConfiguredProgramsDoNotRun(t *testing.T) {
-	f := newFixture(t)
-	f.commit("one")
+	f := fixture.New(t)
+	commit(f, "one")
 	mark := filepath.Join(t.TempDir(), "mark")
 	for _, key := range []string{"core.fsmonitor", "core.pager", "pager.for-each-ref", "core.sshCommand", "core.editor"} {
-		f.git("config", key, "touch "+mark)
+		f.Git("config", key, "touch "+mark)
 	}
-	r := f.open()
+	r := open(t, f)
 	refs, err := r.Refs(t.Context(), "", "")
 	check(t, err)
 	check(t, r.Peel(t.Context(), refs))
@@ -70,10 +72,10 @@ func TestConfiguredProgramsDoNotRun(t *testing.T) {
 }
 
 func TestReplacedObjectsKeepTheirBytes(t *testing.T) {
-	f := newFixture(t)
-	one, two := f.blob("one"), f.blob("two")
-	f.git("replace", string(one), string(two))
-	if got := readAll(t, f.open(), one); string(got[0].Data) != "one" {
+	f := fixture.New(t)
+	one, two := blob(f, "one"), blob(f, "two")
+	f.Git("replace", string(one), string(two))
+	if got := readAll(t, open(t, f), one); string(got[0].Data) != "one" {
 		t.Errorf("%q", got[0].Data)
 	}
 }
@@ -105,7 +107,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("oid %q was accepted", bad)
 		}
 	}
-	if _, err := newFixture(t).open().CheckOID(hex); err == nil {
+	if _, err := open(t, fixture.New(t)).CheckOID(hex); err == nil {
 		t.Error("a SHA-256 id was accepted in a SHA-1 repository")
 	}
 }

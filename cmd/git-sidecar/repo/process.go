@@ -86,7 +86,7 @@ func (p *process) read(v verb, part Part) (Object, error) {
 	if v == verbInfo {
 		return object, nil
 	}
-	if size > streamedBytesMin {
+	if size > StreamedBytesMin {
 		return Object{}, fmt.Errorf("object %s of %d bytes read as a whole", oid, size)
 	}
 	object.Data = make([]byte, part.Length)

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/ahprelay/ahprelay/cmd/git-sidecar/fixture"
 )
 
 func refs(t *testing.T, r *Repo, prefix, after string) []Ref {
@@ -19,15 +21,15 @@ func refs(t *testing.T, r *Repo, prefix, after string) []Ref {
 
 func TestRefsArePeeledThroughTags(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
-		f := newFixture(t, "--object-format="+format)
-		commit := f.commit("one")
-		f.git("tag", "light")
-		f.git("tag", "-a", "-m", "outer", "v1")
-		f.git("tag", "-a", "-m", "outer", "v1-again", "v1")
-		f.git("tag", "-a", "-m", "outer", "v1-thrice", "v1-again")
-		f.git("branch", "topic")
-		id := func(name string) OID { return OID(f.git("rev-parse", name)) }
-		r := f.open()
+		f := fixture.New(t, "--object-format="+format)
+		commit := commit(f, "one")
+		f.Git("tag", "light")
+		f.Git("tag", "-a", "-m", "outer", "v1")
+		f.Git("tag", "-a", "-m", "outer", "v1-again", "v1")
+		f.Git("tag", "-a", "-m", "outer", "v1-thrice", "v1-again")
+		f.Git("branch", "topic")
+		id := func(name string) OID { return OID(f.Git("rev-parse", name)) }
+		r := open(t, f)
 		if r.Format() != format {
 			t.Errorf("format %s, want %s", r.Format(), format)
 		}
@@ -58,16 +60,16 @@ func TestRefsArePeeledThroughTags(t *testing.T) {
 }
 
 func TestTagsOfTreesAndBrokenRefs(t *testing.T) {
-	f := newFixture(t)
-	commit := f.commit("one")
-	tree := OID(f.git("rev-parse", "HEAD^{tree}"))
-	f.git("tag", "-a", "-m", "a tree", "tree", string(tree))
-	tag := OID(f.git("rev-parse", "tree"))
+	f := fixture.New(t)
+	commit := commit(f, "one")
+	tree := OID(f.Git("rev-parse", "HEAD^{tree}"))
+	f.Git("tag", "-a", "-m", "a tree", "tree", string(tree))
+	tag := OID(f.Git("rev-parse", "tree"))
 	gone := strings.Repeat("12", 20)
-	lost := OID(f.gitInput("object "+gone+"\ntype commit\ntag lost\ntagger A <a@example.org> 1 +0000\n\nlost\n",
+	lost := OID(f.GitInput("object "+gone+"\ntype commit\ntag lost\ntagger A <a@example.org> 1 +0000\n\nlost\n",
 		"hash-object", "-w", "-t", "tag", "--literally", "--stdin"))
 	for name, oid := range map[string]string{"refs/heads/broken": gone, "refs/tags/lost": string(lost)} {
-		check(t, os.WriteFile(filepath.Join(f.dir, ".git", name), []byte(oid+"\n"), 0o644))
+		check(t, os.WriteFile(filepath.Join(f.Dir, ".git", name), []byte(oid+"\n"), 0o644))
 	}
 	want := []Ref{
 		{"refs/heads/broken", OID(gone), ""},
@@ -75,14 +77,14 @@ func TestTagsOfTreesAndBrokenRefs(t *testing.T) {
 		{"refs/tags/lost", lost, ""},
 		{"refs/tags/tree", tag, tree},
 	}
-	if got := refs(t, f.open(), "", ""); !reflect.DeepEqual(got, want) {
+	if got := refs(t, open(t, f), "", ""); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\nwant %v", got, want)
 	}
 }
 
 func TestHead(t *testing.T) {
-	f := newFixture(t)
-	r := f.open()
+	f := fixture.New(t)
+	r := open(t, f)
 	expect := func(want Head) {
 		t.Helper()
 		got, err := r.Head(t.Context())
@@ -95,35 +97,35 @@ func TestHead(t *testing.T) {
 	if got := refs(t, r, "", ""); len(got) != 0 {
 		t.Errorf("refs of an empty repository: %v", got)
 	}
-	one := f.commit("one")
+	one := commit(f, "one")
 	expect(Head{"refs/heads/main", one})
-	f.git("checkout", "-q", "--detach")
+	f.Git("checkout", "-q", "--detach")
 	expect(Head{"", one})
-	f.git("checkout", "-q", "--orphan", "other")
+	f.Git("checkout", "-q", "--orphan", "other")
 	expect(Head{"refs/heads/other", ""})
 }
 
 func TestManyRefs(t *testing.T) {
-	f := newFixture(t)
-	commit := f.commit("one")
+	f := fixture.New(t)
+	commit := commit(f, "one")
 	var script strings.Builder
 	for i := range 3000 {
 		fmt.Fprintf(&script, "create refs/many/%04d %s\n", i, commit)
 	}
-	f.gitInput(script.String(), "update-ref", "--stdin")
-	f.git("pack-refs", "--all")
-	got := refs(t, f.open(), "refs/many/", "refs/many/0999")
+	f.GitInput(script.String(), "update-ref", "--stdin")
+	f.Git("pack-refs", "--all")
+	got := refs(t, open(t, f), "refs/many/", "refs/many/0999")
 	if len(got) != 2000 || got[0].Name != "refs/many/1000" || got[1999].Name != "refs/many/2999" {
 		t.Errorf("%d refs", len(got))
 	}
 }
 
 func TestRefNamesThatAreNotUTF8AreLeftOut(t *testing.T) {
-	f := newFixture(t)
-	commit := f.commit("one")
-	f.gitInput("create refs/heads/b\xff "+string(commit)+"\ncreate refs/heads/ü \""+string(commit)+"\"\n", "update-ref", "--stdin")
+	f := fixture.New(t)
+	commit := commit(f, "one")
+	f.GitInput("create refs/heads/b\xff "+string(commit)+"\ncreate refs/heads/ü \""+string(commit)+"\"\n", "update-ref", "--stdin")
 	want := []Ref{{"refs/heads/main", commit, ""}, {"refs/heads/ü", commit, ""}}
-	if got := refs(t, f.open(), "", ""); !reflect.DeepEqual(got, want) {
+	if got := refs(t, open(t, f), "", ""); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\nwant %v", got, want)
 	}
 }

@@ -9,10 +9,13 @@ import (
 	"time"
 )
 
+// StreamedBytesMin is the size up to which an object is unpacked as a whole; a longer one is read through a
+// stream of its own, at the price of a process and of what lies before the part.
+const StreamedBytesMin = 4 << 20
+
 const (
-	streamedBytesMin = 4 << 20 // a longer object is read through a stream of its own
-	streamsMax       = 4       // streams of a repository in use; those that wait give way to them
-	streamIdleMax    = 30 * time.Second
+	streamsMax    = 4 // streams of a repository in use; those that wait give way to them
+	streamIdleMax = 30 * time.Second
 )
 
 // streams reads parts of big objects. git cannot start in the middle of an object, so a stream that has

@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/ahprelay/ahprelay/cmd/git-sidecar/fixture"
 )
 
 // settle makes every file that the tracker looks at older than settleTime, as time would.
-func (f *fixture) settle() {
-	f.t.Helper()
+func settle(t *testing.T, f *fixture.Repository) {
+	t.Helper()
 	past := time.Now().Add(-time.Hour)
-	check(f.t, filepath.WalkDir(filepath.Join(f.dir, ".git"), func(path string, entry os.DirEntry, err error) error {
+	check(t, filepath.WalkDir(filepath.Join(f.Dir, ".git"), func(path string, entry os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -20,9 +22,9 @@ func (f *fixture) settle() {
 }
 
 func TestTrackerSeesEveryKindOfChange(t *testing.T) {
-	f := newFixture(t)
-	f.commit("one")
-	tracker := f.open().Track()
+	f := fixture.New(t)
+	commit(f, "one")
+	tracker := open(t, f).Track()
 	look := func(what string, want bool) {
 		t.Helper()
 		got, err := tracker.Changed(t.Context())
@@ -38,18 +40,18 @@ func TestTrackerSeesEveryKindOfChange(t *testing.T) {
 		do   func()
 		want bool
 	}{
-		{"commit", func() { f.commit("two") }, true},
-		{"new branch", func() { f.git("branch", "topic") }, true},
-		{"branch in a new directory", func() { f.git("branch", "deep/er/branch") }, true},
-		{"change in that directory", func() { f.git("branch", "-f", "deep/er/branch", "HEAD^") }, true},
-		{"pack-refs", func() { f.git("pack-refs", "--all") }, false},
-		{"tag", func() { f.git("tag", "-a", "-m", "x", "v1") }, true},
-		{"delete a packed ref", func() { f.git("branch", "-D", "topic") }, true},
-		{"switch", func() { f.git("checkout", "-q", "deep/er/branch") }, true},
-		{"detach", func() { f.git("checkout", "-q", "--detach") }, true},
-		{"object without a ref", func() { f.blob("loose") }, false},
+		{"commit", func() { commit(f, "two") }, true},
+		{"new branch", func() { f.Git("branch", "topic") }, true},
+		{"branch in a new directory", func() { f.Git("branch", "deep/er/branch") }, true},
+		{"change in that directory", func() { f.Git("branch", "-f", "deep/er/branch", "HEAD^") }, true},
+		{"pack-refs", func() { f.Git("pack-refs", "--all") }, false},
+		{"tag", func() { f.Git("tag", "-a", "-m", "x", "v1") }, true},
+		{"delete a packed ref", func() { f.Git("branch", "-D", "topic") }, true},
+		{"switch", func() { f.Git("checkout", "-q", "deep/er/branch") }, true},
+		{"detach", func() { f.Git("checkout", "-q", "--detach") }, true},
+		{"object without a ref", func() { blob(f, "loose") }, false},
 	} {
-		f.settle()
+		settle(t, f)
 		look("before "+step.what, false)
 		if tracker.moved(time.Now()) {
 			t.Errorf("before %s: a settled repository is not left alone", step.what)
@@ -61,17 +63,17 @@ func TestTrackerSeesEveryKindOfChange(t *testing.T) {
 }
 
 func TestTrackerOfALinkedWorktree(t *testing.T) {
-	f := newFixture(t)
-	f.commit("one")
+	f := fixture.New(t)
+	commit(f, "one")
 	linked := filepath.Join(t.TempDir(), "linked")
-	f.git("worktree", "add", "-q", "-b", "side", linked)
+	f.Git("worktree", "add", "-q", "-b", "side", linked)
 	r, err := Open(t.Context(), "linked", linked)
 	check(t, err)
 	defer r.Close()
 	tracker := r.Track()
 	_, err = tracker.Changed(t.Context())
 	check(t, err)
-	f.commit("two")
+	commit(f, "two")
 	changed, err := tracker.Changed(t.Context())
 	check(t, err)
 	if !changed {
