@@ -86,6 +86,9 @@ func (c *Client) connect(ctx context.Context, before *link) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.opt.trace != nil {
+		tr = traced{tr, c.opt.trace}
+	}
 	limit := handshakeBytes
 	if before != nil {
 		limit = max(snapshotBytes, before.limit)

@@ -22,6 +22,7 @@ type options struct {
 	versions    []string
 	log         *slog.Logger
 	onEvent     func(Event)
+	trace       func(dir string, line []byte)
 	reconnect   ReconnectPolicy
 	concurrency int
 	outBytes    int // bound of the unsent output, in bytes
