@@ -106,11 +106,21 @@ func (c *Client) connect(ctx context.Context, before *link) (*link, error) {
 }
 
 func (l *link) handshake(ctx context.Context, before *link) error {
-	if l.c.hasToken() {
-		if err := l.preAuthenticate(ctx); err != nil {
-			return err
-		}
+	unknown, err := l.preAuthenticate(ctx)
+	if err != nil {
+		return err
 	}
+	if err := l.introduce(ctx, before); err != nil {
+		return err
+	}
+	if unknown != nil {
+		return l.learnResource(ctx, unknown)
+	}
+	return nil
+}
+
+// introduce performs the handshake proper: a reconnect where there was a link before.
+func (l *link) introduce(ctx context.Context, before *link) error {
 	if before == nil || before.hello.resumeToken == "" {
 		return l.initialize(ctx)
 	}
