@@ -30,23 +30,40 @@ func (c *Client) Authenticate(ctx context.Context, token string) error {
 	return nil
 }
 
-// preAuthenticate authenticates before the handshake. Without a configured resource it asks for the
-// relay's default one, and then for those that the refusal names.
-func (l *link) preAuthenticate(ctx context.Context) error {
+// preAuthenticate authenticates before the handshake: with the resource configured, the one that was
+// right before, or the relay's usual one. unknown is the error when that last guess was wrong.
+func (l *link) preAuthenticate(ctx context.Context) (unknown, err error) {
 	l.c.mu.Lock()
 	resource, token := l.c.resource, l.c.token
 	l.c.mu.Unlock()
+	if token == "" {
+		return nil, nil
+	}
 	if l.c.opt.resource != "" {
 		resource = l.c.opt.resource
 	}
 	if resource != "" {
-		return l.authenticate(ctx, resource, token)
+		return nil, l.authenticate(ctx, resource, token)
 	}
-	err := l.authenticate(ctx, defaultResource, token)
-	if !errors.Is(err, ErrInvalidParams) {
-		return err
+	err = l.authenticate(ctx, defaultResource, token)
+	if errors.Is(err, ErrInvalidParams) {
+		return err, nil
 	}
-	for _, resource := range resourcesOf(err) {
+	return nil, err
+}
+
+// learnResource authenticates after the handshake, with a resource that the relay's refusal of anything
+// else names. unknown is returned if it names none.
+func (l *link) learnResource(ctx context.Context, unknown error) error {
+	_, refusal := l.request(ctx, "subscribe", rootParams{Channel: servicesChannel}, nil)
+	if refusal == nil {
+		l.c.cat.unsubscribe(l)
+	}
+	l.c.mu.Lock()
+	token := l.c.token
+	l.c.mu.Unlock()
+	err := unknown
+	for _, resource := range resourcesOf(refusal) {
 		if err = l.authenticate(ctx, resource, token); err == nil {
 			return nil
 		}
@@ -84,10 +101,4 @@ func resourcesOf(err error) []string {
 		out = append(out, r.Resource)
 	}
 	return out
-}
-
-func (c *Client) hasToken() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.token != ""
 }

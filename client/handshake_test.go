@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -126,9 +127,7 @@ const (
 
 func TestAuthenticate(t *testing.T) {
 	second := strings.Replace(initialized, `"id":1`, `"id":2`, 1)
-	third := strings.Replace(initialized, `"id":1`, `"id":3`, 1)
 	initialize2 := strings.Replace(wantInitialize, `"id":1`, `"id":2`, 1)
-	initialize3 := strings.Replace(wantInitialize, `"id":1`, `"id":3`, 1)
 	t.Run("the usual resource", func(t *testing.T) {
 		err := refused(t, func(p *peer) {
 			p.want(wantAuthenticate)
@@ -152,11 +151,13 @@ func TestAuthenticate(t *testing.T) {
 	t.Run("a resource that the relay names", func(t *testing.T) {
 		err := refused(t, func(p *peer) {
 			p.want(wantAuthenticate)
-			p.send(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"unknown resource","data":{"resources":[{"resource":"https://r"}]}}}`)
-			p.want(`{"jsonrpc":"2.0","id":2,"method":"authenticate","params":{"channel":"ahp-root://","resource":"https://r","token":"tok"}}`)
-			p.send(`{"jsonrpc":"2.0","id":2,"result":{}}`)
-			p.want(initialize3)
-			p.send(third)
+			p.send(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such resource"}}`)
+			p.want(initialize2)
+			p.send(second)
+			p.want(fmt.Sprintf(wantSubscribe, 3))
+			p.send(`{"jsonrpc":"2.0","id":3,"error":{"code":-32007,"message":"m","data":{"delivered":"never","resources":[{"resource":"https://r"}]}}}`)
+			p.want(`{"jsonrpc":"2.0","id":4,"method":"authenticate","params":{"channel":"ahp-root://","resource":"https://r","token":"tok"}}`)
+			p.send(`{"jsonrpc":"2.0","id":4,"result":{}}`)
 		}, WithToken("tok"), WithoutReconnect())
 		if err != nil {
 			t.Fatal(err)
