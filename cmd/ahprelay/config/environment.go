@@ -22,7 +22,7 @@ func (l *Loaded) readEnv(environ []string) []error {
 		i := slices.IndexFunc(keys, func(k Key) bool { return k.Env() == name })
 		if i < 0 {
 			known := append(names(Key.Env), others...)
-			errs = append(errs, fmt.Errorf("unknown environment variable %s, the nearest known one is %s", name, nearest(name, known)))
+			errs = append(errs, fmt.Errorf("unknown environment variable %s, the nearest known one is %s", name, Nearest(name, known)))
 			continue
 		}
 		if err := setText(keys[i].field(&l.Config), value); err != nil {

@@ -96,7 +96,7 @@ func (f *file) table(prefix string, table map[string]any) {
 
 func (f *file) unknown(key string) {
 	known := append(names(func(k Key) string { return k.Name }), "limits", "auth", "tls", "principal")
-	f.refuse(key, "unknown key %s, the nearest known one is %s", key, nearest(key, known))
+	f.refuse(key, "unknown key %s, the nearest known one is %s", key, Nearest(key, known))
 }
 
 // principals sets the elements of [[principal]].
@@ -131,7 +131,7 @@ func (f *file) principal(i int, table map[string]any) relay.Principal {
 		key := prefix + name
 		field := principalField(&p, name)
 		if field == nil {
-			f.refuse(key, "unknown key principal.%s, the nearest known one is principal.%s", name, nearest(name, principalKeys()))
+			f.refuse(key, "unknown key principal.%s, the nearest known one is principal.%s", name, Nearest(name, principalKeys()))
 			continue
 		}
 		if err := setTOML(field, table[name]); err != nil {

@@ -29,9 +29,9 @@ func (k Key) split() (table, name string) {
 	return "", k.Name
 }
 
-// nearest returns the member of known that name was most likely meant to be: the smallest edit
+// Nearest returns the member of known that name was most likely meant to be: the smallest edit
 // distance, whole or without the table in front.
-func nearest(name string, known []string) string {
+func Nearest(name string, known []string) string {
 	best, least := "", int(^uint(0)>>1)
 	for _, k := range known {
 		d := distance(name, k)
