@@ -17,6 +17,7 @@ type Config struct {
 	Version          string // of the program, reported in serverInfo
 	Auth             Auth
 	Principals       []Principal // empty: everybody is "anonymous" and may do everything
+	SurplusMax       int         // connections beyond Limits.ConnectionsMax that may wait to be refused; 0: 64
 }
 
 // Auth describes the protected resource in RFC 9728 terms.
@@ -33,7 +34,7 @@ type Principal struct {
 	TokenSHA256  string   `toml:"token_sha256"` // 64 hex digits
 	UID          *int     `toml:"uid"`          // of the peer of a Unix socket
 	ClientCert   string   `toml:"client_cert"`  // CN or SAN
-	ClientIDs    []string `toml:"client_ids"`   // globs over clientId; empty: none
+	ClientIDs    []string `toml:"client_ids"`   // globs over clientId; absent: whatever no other principal claims
 	Realm        string   `toml:"realm"`        // "" is "default"
 	Register     []string `toml:"register"`     // globs over metadata.protocol
 	Discover     []string `toml:"discover"`     // globs over protocol, or over owner/protocol
@@ -43,4 +44,9 @@ type Principal struct {
 	Services     int      `toml:"services"`
 	Inflight     int      `toml:"inflight"`
 	CatalogBytes int      `toml:"catalog_bytes"`
+}
+
+// DefaultConfig returns the configuration of a relay without a configuration file.
+func DefaultConfig() Config {
+	return Config{Limits: DefaultLimits(), Version: "dev", Auth: Auth{Resource: "https://ahprelay.localhost"}}
 }

@@ -1,0 +1,342 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/panjf2000/gnet/v2"
+	"golang.org/x/sys/unix"
+
+	"github.com/ahprelay/ahprelay/relay"
+)
+
+// conn is one connection. Only the loop touches it, once it is enrolled.
+type conn struct {
+	info    relay.PeerInfo
+	id      relay.PeerID
+	gc      gnet.Conn // nil once gnet has closed it; never used after that
+	fd      int       // -1 once closed: a descriptor number may soon be another client's
+	orphan  bool      // gnet has let go of it, fd is our own duplicate
+	blocked bool      // waits to take output again
+	watched bool      // fd is known to the writable watcher
+	closing bool      // the core wants it closed
+}
+
+// reactor is the gnet event handler. Every mutation of the core is followed by settle.
+type reactor struct {
+	gnet.BuiltinEventEngine
+
+	core     *relay.Core
+	log      *slog.Logger
+	stop     func(error)
+	far      *os.File // the other end of the anchor
+	start    time.Time
+	loop     gnet.EventLoop
+	conns    []*conn // by index of the PeerID
+	current  *conn   // the connection whose bytes are being handled
+	settling bool
+	flushing bool // a flush is scheduled for the end of this turn
+	drained  bool
+	halted   atomic.Bool
+
+	writable *writable
+	timer    *time.Timer
+	armed    time.Duration // when the timer fires, 0: not armed
+	notes    noteLog
+}
+
+func newReactor(core *relay.Core, log *slog.Logger, stop func(error)) (*reactor, error) {
+	r := &reactor{core: core, log: log, stop: stop, start: time.Now(), notes: noteLog{log: log}}
+	var err error
+	if r.writable, err = newWritable(r.unblock); err != nil {
+		return nil, err
+	}
+	r.timer = time.AfterFunc(time.Hour, func() { _ = r.execute(r.tick) })
+	r.timer.Stop()
+	return r, nil
+}
+
+// now is the time since the start, monotonic.
+func (r *reactor) now() time.Duration { return time.Since(r.start) }
+
+// execute runs f on the loop, soon.
+func (r *reactor) execute(f func()) error {
+	return r.loop.Execute(context.Background(), gnet.RunnableFunc(func(context.Context) error {
+		f()
+		return nil
+	}))
+}
+
+// halt marks that the end of the loop is wanted.
+func (r *reactor) halt() { r.halted.Store(true) }
+
+// release ends what the reactor runs besides the loop, which has stopped.
+func (r *reactor) release() {
+	r.timer.Stop()
+	r.writable.close()
+	_ = r.far.Close()
+	for _, c := range r.conns {
+		if c != nil && c.orphan && c.fd >= 0 {
+			_ = unix.Close(c.fd)
+		}
+	}
+}
+
+// OnOpen takes a new connection, or the anchor.
+func (r *reactor) OnOpen(gc gnet.Conn) ([]byte, gnet.Action) {
+	c, ok := gc.Context().(*conn)
+	if !ok {
+		r.loop = gc.EventLoop()
+		return nil, gnet.None
+	}
+	id, admitted := r.core.Open(r.now(), c.info)
+	if !admitted {
+		return nil, gnet.Close
+	}
+	c.id, c.gc, c.fd = id, gc, gc.Fd()
+	for uint32(len(r.conns)) <= uint32(id) {
+		r.conns = append(r.conns, nil)
+	}
+	r.conns[uint32(id)] = c
+	r.rearm()
+	return nil, gnet.None
+}
+
+// OnTraffic hands what was read to the core. The bytes live in gnet's read buffer until it returns.
+func (r *reactor) OnTraffic(gc gnet.Conn) gnet.Action {
+	data, _ := gc.Next(-1)
+	c, ok := gc.Context().(*conn)
+	if !ok || c.gc == nil {
+		return gnet.None
+	}
+	r.core.Receive(r.now(), c.id, data)
+	if r.flushing || r.core.DirtyCount() > 1 {
+		r.flushLater()
+		return gnet.None
+	}
+	r.current = c
+	r.settle()
+	r.current = nil
+	if c.closing {
+		return gnet.Close
+	}
+	return gnet.None
+}
+
+// flushLater has everything written once this turn's reads are done.
+func (r *reactor) flushLater() {
+	if r.flushing {
+		return
+	}
+	r.flushing = true
+	_ = r.execute(func() {
+		r.flushing = false
+		r.settle()
+	})
+}
+
+// OnClose hears of every connection that gnet lets go of. The descriptor is still open here, and is no
+// longer ours as soon as this returns.
+func (r *reactor) OnClose(gc gnet.Conn, err error) gnet.Action {
+	c, ok := gc.Context().(*conn)
+	if !ok {
+		if !r.halted.Load() {
+			r.stop(errors.New("the event loop has ended unexpectedly"))
+		}
+		return gnet.None
+	}
+	if c.gc == nil {
+		return gnet.None // refused
+	}
+	c.gc = nil
+	if c.watched {
+		r.writable.forget(c.fd)
+		c.watched = false
+	}
+	if c.closing || !errors.Is(err, io.EOF) || r.halted.Load() {
+		r.gone(c)
+	} else {
+		r.halfClosed(c)
+	}
+	r.settle()
+	return gnet.None
+}
+
+// gone forgets a connection whose descriptor is closed or about to be.
+func (r *reactor) gone(c *conn) {
+	c.fd = -1
+	r.conns[uint32(c.id)] = nil
+	r.core.Closed(r.now(), c.id)
+}
+
+// halfClosed writes what the core still has for a peer that has shut down its sending side. What the
+// kernel does not take at once goes out through a duplicate of the descriptor.
+func (r *reactor) halfClosed(c *conn) {
+	r.core.HalfClosed(r.now(), c.id)
+	for {
+		out, step := r.core.Take(c.id)
+		if len(out) == 0 {
+			if step == relay.Close {
+				r.gone(c)
+			}
+			return
+		}
+		if !c.blocked && r.write(c, out) {
+			continue
+		}
+		if c.fd < 0 {
+			r.gone(c)
+			return
+		}
+		fd, err := unix.FcntlInt(uintptr(c.fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			r.gone(c)
+			return
+		}
+		c.fd, c.orphan, c.blocked = fd, true, true
+		c.watched = r.writable.watch(c.fd, c.id, false)
+		return
+	}
+}
+
+// settle drains the core: every peer that has output gets one write, every verdict is carried out, until
+// nothing is left. A close that happens inside comes back through OnClose and is drained by the same loop.
+func (r *reactor) settle() {
+	if r.settling {
+		return
+	}
+	r.settling = true
+	for {
+		id, ok := r.core.Dirty()
+		if !ok {
+			break
+		}
+		if c := r.conns[uint32(id)]; c != nil && c.id == id {
+			r.flush(c)
+		}
+	}
+	r.settling = false
+	r.rearm()
+	r.notes.drain(r.core, r.now())
+	if !r.drained && r.core.Drained() {
+		r.drained = true
+		r.stop(nil)
+	}
+}
+
+// flush writes what a connection has waiting, and carries out what the core wants with it then.
+func (r *reactor) flush(c *conn) {
+	for {
+		out, step := r.core.Take(c.id)
+		switch {
+		case len(out) > 0:
+			if c.blocked || !r.write(c, out) {
+				return
+			}
+		case step == relay.Shut:
+			_ = unix.Shutdown(c.fd, unix.SHUT_WR)
+			return
+		case step == relay.Close:
+			r.close(c)
+			return
+		default:
+			return
+		}
+	}
+}
+
+// write offers bytes to the kernel, tells the core what was taken, and reports whether all was.
+func (r *reactor) write(c *conn, out []byte) bool {
+	if c.fd < 0 {
+		return false
+	}
+	n, err := unix.Write(c.fd, out)
+	for err == unix.EINTR {
+		n, err = unix.Write(c.fd, out)
+	}
+	if err != nil && err != unix.EAGAIN {
+		r.close(c)
+		return false
+	}
+	n = max(n, 0)
+	r.core.Wrote(r.now(), c.id, n)
+	if n == len(out) {
+		return true
+	}
+	c.blocked = true
+	if !c.orphan && c.gc == nil {
+		return false // on its way out: halfClosed sees to it
+	}
+	c.watched = r.writable.watch(c.fd, c.id, c.watched)
+	return false
+}
+
+// close ends a connection from our side.
+func (r *reactor) close(c *conn) {
+	switch {
+	case c.closing:
+	case c.orphan:
+		c.closing = true
+		_ = unix.Close(c.fd)
+		r.gone(c)
+	case c.gc == nil: // inside OnClose
+		c.fd = -1
+	case c == r.current: // gnet closes it when OnTraffic returns
+		c.closing = true
+	default:
+		c.closing = true
+		_ = r.loop.Close(c.gc)
+	}
+}
+
+// unblock is called, off the loop, with connections that take output again.
+func (r *reactor) unblock(ids []relay.PeerID) {
+	_ = r.execute(func() {
+		for _, id := range ids {
+			if c := r.conns[uint32(id)]; c != nil && c.id == id && c.blocked {
+				c.blocked = false
+				r.settling = true
+				r.flush(c)
+				r.settling = false
+			}
+		}
+		r.settle()
+	})
+}
+
+// tick lets the core's time pass.
+func (r *reactor) tick() {
+	r.armed = 0
+	r.core.Tick(r.now())
+	r.settle()
+}
+
+// rearm sets the timer to the core's next deadline, if that is earlier than what it is set to.
+func (r *reactor) rearm() {
+	next, ok := r.core.NextDeadline()
+	if !ok {
+		return
+	}
+	next = max(next, 1)
+	if r.armed != 0 && r.armed <= next {
+		return
+	}
+	r.armed = next
+	r.timer.Reset(max(next-r.now(), time.Millisecond))
+}
+
+func (r *reactor) drain() {
+	r.core.Drain(r.now())
+	r.settle()
+}
+
+func (r *reactor) reload(config relay.Config) error {
+	err := r.core.Reload(r.now(), config)
+	r.settle()
+	return err
+}

@@ -1,0 +1,213 @@
+package relay
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/valyala/bytebufferpool"
+)
+
+// segmentBytes is the size up to which one pooled buffer of an output grows; what comes after goes into
+// the next one. A line is never split.
+const segmentBytes = 1 << 20
+
+// output is what waits to be sent to one peer, oldest first.
+type output struct {
+	segments []*bytebufferpool.ByteBuffer
+	off      int    // bytes of segments[0] that have been taken
+	size     int    // unsent bytes
+	sent     uint64 // bytes taken since the connection was opened
+	blocked  bool   // the transport did not take everything at the last attempt
+	moved    time.Duration
+}
+
+// tail returns the buffer to append a line of about need bytes to.
+func (o *output) tail(need int) *bytebufferpool.ByteBuffer {
+	n := len(o.segments)
+	if n > 0 {
+		if b := o.segments[n-1]; len(b.B)+need <= segmentBytes {
+			return b
+		}
+	}
+	b := bytebufferpool.Get()
+	if cap(b.B) < need {
+		b.B = make([]byte, 0, need)
+	}
+	o.segments = append(o.segments, b)
+	return b
+}
+
+// head returns the bytes to be written next.
+func (o *output) head() []byte {
+	if len(o.segments) == 0 {
+		return nil
+	}
+	return o.segments[0].B[o.off:]
+}
+
+// take drops n bytes from the front.
+func (o *output) take(n int) {
+	o.size -= n
+	o.sent += uint64(n)
+	o.off += n
+	if o.off < len(o.segments[0].B) {
+		return
+	}
+	bytebufferpool.Put(o.segments[0])
+	o.off = 0
+	last := copy(o.segments, o.segments[1:])
+	o.segments[last] = nil
+	o.segments = o.segments[:last]
+}
+
+// truncate drops everything behind the line that is being written, and returns how many bytes that was.
+func (o *output) truncate() int {
+	if len(o.segments) == 0 {
+		return 0
+	}
+	keep := 0
+	head := o.head()
+	if o.off > 0 && o.segments[0].B[o.off-1] != '\n' {
+		keep = bytes.IndexByte(head, '\n') + 1
+	}
+	dropped := o.size - keep
+	for i := 1; i < len(o.segments); i++ {
+		bytebufferpool.Put(o.segments[i])
+		o.segments[i] = nil
+	}
+	o.segments = o.segments[:1]
+	// What stays is copied, so that a large segment is not kept for a short line.
+	rest := bytebufferpool.Get()
+	rest.B = append(rest.B, head[:keep]...)
+	bytebufferpool.Put(o.segments[0])
+	o.segments[0], o.off, o.size = rest, 0, keep
+	if keep == 0 {
+		o.segments = o.segments[:0]
+		bytebufferpool.Put(rest)
+	}
+	return dropped
+}
+
+// reset returns every buffer to the pool.
+func (o *output) reset() {
+	for _, b := range o.segments {
+		bytebufferpool.Put(b)
+	}
+	*o = output{}
+}
+
+// queued charges n bytes that were appended to p's output and makes sure that they get written. A peer
+// whose output has become too large is condemned, and so is the largest holder when memory runs out.
+func (c *Core) queued(p *peer, n int) {
+	if p.out.size == 0 {
+		p.out.moved = c.now
+	}
+	p.out.size += n
+	c.memory += int64(n)
+	if !p.dirty {
+		c.mark(p)
+	}
+	if p.out.size > c.limits.QueueBytesHard {
+		c.condemn(p, ReasonSlowConsumer, "unsent output over queue_bytes_hard")
+	}
+	if c.Memory()-c.leaving > c.reclaim {
+		c.reclaimMemory()
+	}
+}
+
+// mark puts p on the list of peers to be drained.
+func (c *Core) mark(p *peer) {
+	if !p.dirty {
+		p.dirty = true
+		c.dirty = append(c.dirty, p.index)
+	}
+}
+
+// reclaimMemory condemns the connection that holds most. What the condemned hold counts as free already:
+// it will be when the current work is done.
+func (c *Core) reclaimMemory() {
+	var most *peer
+	for _, p := range c.peers {
+		if !p.doomed && p.holds() > 0 && (most == nil || p.holds() > most.holds()) {
+			most = p
+		}
+	}
+	if most != nil {
+		c.condemn(most, ReasonSlowConsumer, "memory_bytes_max reached and this connection held most")
+	}
+}
+
+// holds is the number of bytes that p is charged for.
+func (p *peer) holds() int { return p.out.size + p.held + p.bytes }
+
+// Step says what is to be done with a connection after what Take returned has been written.
+type Step uint8
+
+const (
+	Keep  Step = iota // nothing
+	Shut              // shut down the sending side, go on reading until EOF
+	Close             // close it
+)
+
+// Dirty returns a connection that has something to be written or done, until there is none.
+func (c *Core) Dirty() (PeerID, bool) {
+	for n := len(c.dirty); n > 0; n-- {
+		p := c.peers[c.dirty[n-1]]
+		c.dirty = c.dirty[:n-1]
+		if p.dirty {
+			p.dirty = false
+			return p.id, true
+		}
+	}
+	return 0, false
+}
+
+// DirtyCount is the number of connections that Dirty would return.
+func (c *Core) DirtyCount() int { return len(c.dirty) }
+
+// Take returns the next bytes to be written to a connection, and once there are none, what is to be
+// done with it. The bytes live until Wrote or Closed.
+func (c *Core) Take(id PeerID) ([]byte, Step) {
+	p := c.peer(id)
+	if p == nil {
+		return nil, Close
+	}
+	switch {
+	case p.state == stateDead:
+		return nil, Close
+	case p.out.size > 0:
+		return p.out.head(), Keep
+	case p.state == stateEnding:
+		p.state = stateDead
+		return nil, Close
+	case p.state == stateClosing:
+		p.state, p.opened = stateLinger, c.now
+		c.rearm(p)
+		return nil, Shut
+	}
+	return nil, Keep
+}
+
+// Wrote tells the core that the transport has taken the first n bytes of what Take returned. Less than
+// all of them means that it will take no more for now.
+func (c *Core) Wrote(now time.Duration, id PeerID, n int) {
+	p := c.peer(id)
+	if p == nil || p.out.size == 0 {
+		return
+	}
+	c.now = now
+	was := p.out.blocked
+	p.out.blocked = n < len(p.out.head())
+	if n > 0 {
+		p.out.moved = now
+		p.out.take(n)
+		c.memory -= int64(n)
+		c.counters.BytesOut += uint64(n)
+	}
+	if p.shedding && p.out.size < c.limits.QueueBytesSoft/4 {
+		p.shedding = false
+	}
+	if p.out.blocked != was {
+		c.rearm(p)
+	}
+}
