@@ -8,11 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fake is a relay that does what a test tells it, line by line.
 type fake struct {
@@ -116,10 +112,14 @@ func abandon(c *Client) {
 }
 
 // deadline returns a context that ends with the test, or after ten seconds.
-func deadline(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+func deadline(t testing.TB) context.Context {
+	ctx, cancel := timeout()
 	t.Cleanup(cancel)
 	return ctx
+}
+
+func timeout() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), 10*time.Second)
 }
 
 // async runs f and returns a function that waits for its error.
