@@ -1,0 +1,47 @@
+# ahprelay. `make help` lists what can be made.
+
+GO       ?= go
+BIN      := bin
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT   := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+FUZZTIME ?= 30s
+DURATION ?= 10m
+# The codec scans with AVX2 where the processor has it; the same answers come from plain Go elsewhere.
+export GOEXPERIMENT ?= simd
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test race check fuzz soak bench bench-peers clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/ahprelay and bin/git-sidecar
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+
+demo: build ## run the relay, a sidecar on this repository and a client that reads through it
+	@BIN=$(BIN) sh .ci/demo
+
+test: ## run every test
+	$(GO) test ./...
+
+race: ## run every test under the race detector
+	$(GO) test -race ./...
+
+check: ## formatting, vet, static analysis, cross compilation, sizes
+	@sh .ci/check
+
+fuzz: ## run each fuzz target for FUZZTIME
+	@FUZZTIME=$(FUZZTIME) sh .ci/fuzz
+
+soak: ## mixed traffic with churn for DURATION
+	$(GO) test -tags soak -timeout 0 -count 1 -run TestSoak ./fuzz -duration $(DURATION) -v
+
+bench: build ## measure this relay
+	$(BIN)/ahprelay bench
+
+bench-peers: build ## measure this relay and its peers in one run
+	cd bench/peers && $(GO) run . -relay-binary ../../$(BIN)/ahprelay
+
+clean: ## remove what was built
+	rm -rf $(BIN)
