@@ -75,11 +75,22 @@ func (e *engine) run(d time.Duration) error {
 	return nil
 }
 
-// drain sends nothing new and reads until everything on the way has arrived.
+// drain starts nothing new, finishes what is begun and reads until everything has arrived.
 func (e *engine) drain() error {
 	e.clock()
-	for end := e.now + int64(drainTimeout); e.flying > 0 || e.receipts > 0 || e.pending(); {
-		if err := e.read(100 * time.Millisecond); err != nil {
+	for end := e.now + int64(drainTimeout); ; {
+		busy, err := e.pending()
+		if err != nil {
+			return err
+		}
+		if !busy && e.flying <= 0 && e.receipts <= 0 {
+			break
+		}
+		wait := 100 * time.Millisecond
+		if busy {
+			wait = 0
+		}
+		if err := e.read(wait); err != nil {
 			return err
 		}
 		if e.clock(); e.now > end {
@@ -92,13 +103,18 @@ func (e *engine) drain() error {
 	return nil
 }
 
-func (e *engine) pending() bool {
+// pending reports whether a message has been sent in part, and goes on with it.
+func (e *engine) pending() (bool, error) {
+	busy := false
 	for _, s := range e.senders {
-		if len(s.sock.out) > 0 {
-			return true
+		if s.ready() && s.begun() {
+			if _, err := s.send(0); err != nil {
+				return false, err
+			}
 		}
+		busy = busy || !s.ready() || s.begun()
 	}
-	return false
+	return busy, nil
 }
 
 // write gives the senders their turns and returns how long to wait for input.
@@ -110,48 +126,53 @@ func (e *engine) write() (time.Duration, error) {
 		if e.turnOf++; e.turnOf == len(e.senders) {
 			e.turnOf = 0
 		}
-		for left > 0 {
-			n, err := e.let(s)
+		// A lone sender may use all writes of the turn.
+		for more := true; more && left > 0; more = len(e.senders) == 1 {
+			done, err := e.let(s)
 			if err != nil {
 				return 0, err
 			}
-			if n == 0 {
+			if !done {
 				break
 			}
 			left--
 			wait = 0
-			if len(e.senders) > 1 {
-				break
-			}
 		}
-		if s.every > 0 {
-			wait = 0 // the clock is watched, not slept on
+		switch {
+		case s.every == 0 || s.off:
+		case s.free:
+			wait = min(wait, time.Millisecond)
+		default:
+			wait = 0 // its pace is finer than what epoll sleeps
 		}
 	}
 	return wait, nil
 }
 
-// let sends for s if window and pace allow it, and returns how many messages.
-func (e *engine) let(s *sender) (int, error) {
-	if s.every > 0 {
+// let sends for s if socket, window and pace allow it, and reports whether it did.
+func (e *engine) let(s *sender) (bool, error) {
+	if s.off || !s.ready() {
+		return false, nil
+	}
+	if s.every > 0 && !s.begun() {
 		if e.now < s.due {
-			return 0, nil
+			return false, nil
 		}
 		s.due = max(s.due+s.every, e.now-100*s.every)
 	}
 	frames := 1 << 30
-	if !s.free {
+	if !s.free && !s.begun() {
 		// A sixteenth of the window or nothing: a full window must not make every write a small one.
 		frames = e.window - e.flying
 		if frames <= 0 || frames < e.window/16 {
-			return 0, nil
+			return false, nil
 		}
 	}
 	n, err := s.send(frames)
 	if !s.free {
 		e.flying += n
 	}
-	return n, err
+	return true, err
 }
 
 func (e *engine) read(wait time.Duration) error {

@@ -31,7 +31,7 @@ func DefaultOptions() Options {
 		Reps:      5,
 		Duration:  time.Second,
 		Warmup:    200 * time.Millisecond,
-		Window:    1 << 20,
+		Window:    512 << 10,
 		Batch:     64 << 10,
 		ServerCPU: 0,
 		LoadCPU:   1,

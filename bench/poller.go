@@ -34,9 +34,12 @@ func (p *poller) add(fd int) (*socket, error) {
 	return s, nil
 }
 
-// arm asks for writability while s is blocked, and for input always.
+// arm asks for writability while s is blocked, and for input unless it is paused.
 func (p *poller) arm(s *socket) error {
-	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: s.index}
+	ev := unix.EpollEvent{Fd: s.index}
+	if !s.paused {
+		ev.Events |= unix.EPOLLIN
+	}
 	if s.blocked {
 		ev.Events |= unix.EPOLLOUT
 	}

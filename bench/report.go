@@ -54,16 +54,18 @@ type Row struct {
 	X        float64 `json:"x,omitempty"`
 	System   string  `json:"system"`
 
-	PerSecond    Spread            `json:"messagesPerSecond"`
-	ServerMicros Spread            `json:"serverMicros"`
-	UserMicros   Spread            `json:"serverUserMicros"`
-	Resident     Spread            `json:"residentBytes"`
-	P50          Spread            `json:"p50Micros"`
-	P99          Spread            `json:"p99Micros"`
-	P999         Spread            `json:"p99.9Micros"`
-	Figures      map[string]Spread `json:"figures,omitempty"`
-	Limit        string            `json:"limit"` // what kept it from going faster
-	Samples      []Sample          `json:"samples"`
+	PerSecond     Spread            `json:"messagesPerSecond"`
+	ServerMicros  Spread            `json:"serverMicros"`
+	UserMicros    Spread            `json:"serverUserMicros"`
+	ServerLoad    Spread            `json:"serverLoad"` // CPU seconds a second
+	GeneratorLoad Spread            `json:"generatorLoad"`
+	Resident      Spread            `json:"residentBytes"`
+	P50           Spread            `json:"p50Micros"`
+	P99           Spread            `json:"p99Micros"`
+	P999          Spread            `json:"p99.9Micros"`
+	Figures       map[string]Spread `json:"figures,omitempty"`
+	Limit         string            `json:"limit"` // what kept it from going faster
+	Samples       []Sample          `json:"samples"`
 }
 
 func newReport(o *Options) *Report {
@@ -97,16 +99,17 @@ func newRow(s *Scenario, system System, samples []Sample) Row {
 		return spread(values)
 	}
 	r := Row{Scenario: s.Name, Title: s.Title, Group: s.Group, X: s.X, System: system.Name(), Samples: samples,
-		PerSecond:    over(func(s Sample) float64 { return s.PerSecond }),
-		ServerMicros: over(func(s Sample) float64 { return s.ServerMicros }),
-		UserMicros:   over(func(s Sample) float64 { return s.UserMicros }),
-		Resident:     over(func(s Sample) float64 { return float64(s.Resident) }),
-		P50:          latency(func(p *Percentiles) float64 { return p.P50 }),
-		P99:          latency(func(p *Percentiles) float64 { return p.P99 }),
-		P999:         latency(func(p *Percentiles) float64 { return p.P999 }),
-		Limit: limit(s, over(func(s Sample) float64 { return s.ServerLoad }).Median,
-			over(func(s Sample) float64 { return s.GeneratorLoad }).Median),
+		PerSecond:     over(func(s Sample) float64 { return s.PerSecond }),
+		ServerMicros:  over(func(s Sample) float64 { return s.ServerMicros }),
+		UserMicros:    over(func(s Sample) float64 { return s.UserMicros }),
+		Resident:      over(func(s Sample) float64 { return float64(s.Resident) }),
+		P50:           latency(func(p *Percentiles) float64 { return p.P50 }),
+		P99:           latency(func(p *Percentiles) float64 { return p.P99 }),
+		P999:          latency(func(p *Percentiles) float64 { return p.P999 }),
+		ServerLoad:    over(func(s Sample) float64 { return s.ServerLoad }),
+		GeneratorLoad: over(func(s Sample) float64 { return s.GeneratorLoad }),
 	}
+	r.Limit = limit(s, r.ServerLoad.Median, r.GeneratorLoad.Median)
 	for name := range samples[0].Figures {
 		if r.Figures == nil {
 			r.Figures = map[string]Spread{}

@@ -17,6 +17,7 @@ type socket struct {
 	index   int32 // in poll.sockets
 	out     []byte
 	blocked bool // the kernel took no more; waiting for it to become writable
+	paused  bool // nothing is read
 	sink    sink // nil: nothing may arrive
 	closed  bool
 }
@@ -75,6 +76,12 @@ func (s *socket) block(blocked bool) error {
 		return nil
 	}
 	s.blocked = blocked
+	return s.poll.arm(s)
+}
+
+// pause stops or resumes reading.
+func (s *socket) pause(paused bool) error {
+	s.paused = paused
 	return s.poll.arm(s)
 }
 

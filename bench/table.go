@@ -13,7 +13,7 @@ import (
 // WriteTable writes one line per scenario and system: medians, and the spread of what matters most.
 func (r *Report) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "scenario\tsystem\tmessages/s\tCPU µs/message\tuser\tRSS MiB\tp50 µs\tp99\tp99.9\tlimited by\t")
+	fmt.Fprintln(t, "scenario\tsystem\tmessages/s\tCPU µs/message\tuser\tserver\tload\tRSS MiB\tp50 µs\tp99\tp99.9\tlimited by\t")
 	last := ""
 	for _, row := range r.Rows {
 		name := row.Scenario
@@ -21,8 +21,9 @@ func (r *Report) WriteTable(w io.Writer) error {
 			name = ""
 		}
 		last = row.Scenario
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, row.System,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, row.System,
 			count(row.PerSecond.Median), between(row.ServerMicros), number(row.UserMicros.Median),
+			percent(row.ServerLoad), percent(row.GeneratorLoad),
 			number(row.Resident.Median/(1<<20)), number(row.P50.Median), number(row.P99.Median), number(row.P999.Median),
 			row.Limit, figures(row.Figures))
 	}
@@ -51,6 +52,9 @@ func between(s Spread) string {
 	}
 	return fmt.Sprintf("%s (%s–%s)", number(s.Median), number(s.Min), number(s.Max))
 }
+
+// percent shows how much of one CPU was used.
+func percent(s Spread) string { return fmt.Sprintf("%.0f %%", 100*s.Median) }
 
 // number shows three significant digits, nothing for zero.
 func number(v float64) string {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"runtime/debug"
 
 	"github.com/ahprelay/ahprelay/bench"
 	"github.com/spf13/cobra"
@@ -32,17 +34,46 @@ func compareCommand() *cobra.Command {
 	return cmd
 }
 
+var (
+	pairing = []bench.Need{bench.NeedPairs, bench.NeedCalls, bench.NeedIdle}
+	routing = []bench.Need{bench.NeedPairs, bench.NeedRoutes, bench.NeedCalls, bench.NeedIdle}
+)
+
+// systems returns what is compared, in the order of the table. A system that is not installed is left
+// out with a line about it.
 func systems(binary string) []bench.System {
-	pairs := []bench.Need{bench.NeedPairs, bench.NeedCalls, bench.NeedIdle}
-	routes := []bench.Need{bench.NeedPairs, bench.NeedRoutes, bench.NeedCalls, bench.NeedIdle}
 	all := []bench.System{
-		&child{name: "bytes", version: "Go, copies bytes", serve: "bytes", oneProc: true, needs: pairs, dialect: verbatim{}},
-		&child{name: "gnet", version: "gnet, copies lines", serve: "gnet", oneProc: true, needs: routes, dialect: verbatim{}},
-		&child{name: "nats-1", version: natsVersion + ", GOMAXPROCS=1", serve: "nats", oneProc: true, needs: routes, dialect: natsDialect{}},
-		&child{name: "nats", version: natsVersion, serve: "nats", needs: routes, dialect: natsDialect{}},
+		&child{name: "bytes", version: "Go, copies bytes", serve: "bytes", oneProc: true, needs: pairing, dialect: verbatim{}},
+		&child{name: "gnet", version: moduleVersion("github.com/panjf2000/gnet/v2") + ", copies lines", serve: "gnet", oneProc: true, needs: routing, dialect: verbatim{}},
+		&child{name: "nats-1", version: natsVersion + ", GOMAXPROCS=1", serve: "nats", oneProc: true, needs: routing, dialect: natsDialect{}},
+		&child{name: "nats", version: natsVersion, serve: "nats", needs: routing, dialect: natsDialect{}},
+	}
+	for _, one := range []struct {
+		server *installed
+		ask    string
+	}{{redis(), "--version"}, {mosquitto(), "-h"}} {
+		if found, ok := one.server.find(one.ask); ok {
+			all = append(all, found)
+		} else {
+			fmt.Fprintf(os.Stderr, "%s is not installed: left out (apt-get install redis-server mosquitto)\n", one.server.name)
+		}
 	}
 	if binary != "" {
 		all = append(all, &bench.Relay{Binary: binary})
 	}
 	return all
+}
+
+// moduleVersion is the version of a module that this program was built with.
+func moduleVersion(path string) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range info.Deps {
+		if m.Path == path {
+			return m.Version
+		}
+	}
+	return ""
 }
