@@ -13,7 +13,7 @@ func Parse(line []byte, depthMax int, m *Message) bool {
 	} else {
 		i = skipValue(line, i, depthMax)
 	}
-	if i != len(line) && (i < 0 || skipSpace(line, i) != len(line)) {
+	if i != len(line) && (i < 0 || skipSpace(line, i) != len(line)) || !validText(line) {
 		*m = Message{}
 		return false
 	}

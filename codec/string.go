@@ -10,18 +10,26 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special returns a word whose lowest set bit is bit 7 of the first byte of x (little endian) that a
-// string scanner must look at: a quote, a backslash, a control character or a byte of 0x80 and above.
-// Bits above the lowest may be wrong, because the subtractions borrow from the byte above a hit.
+// special returns a word whose lowest set bit is bit 7 of the first byte of x (little endian) that ends
+// the plain part of a string: a quote, a backslash or a control character. Bits above the lowest may be
+// wrong, because the subtractions borrow from the byte above a hit.
 func special(x uint64) uint64 {
-	return (x | (x - ' '*lows) | ((x ^ '"'*lows) - lows) | ((x ^ '\\'*lows) - lows)) & highs
+	return ((x - ' '*lows) | ((x ^ '"'*lows) - lows) | ((x ^ '\\'*lows) - lows)) &^ x & highs
 }
 
+// wordsAlone is how many words of a string are looked at before skipPlain takes over.
+const wordsAlone = 4
+
 // skipString validates a string from b[i], the byte behind its opening quote, and returns the index
-// behind its closing quote, -1 when invalid.
+// behind its closing quote, -1 when invalid. Bytes of 0x80 and above are left to validText.
 func skipString(b []byte, i int) int {
 	for {
-		for i+8 <= len(b) {
+		for words := 0; i+8 <= len(b); words++ {
+			if words == wordsAlone {
+				if i = skipPlain(b, i); i+8 > len(b) {
+					break
+				}
+			}
 			if hit := special(binary.LittleEndian.Uint64(b[i:])); hit != 0 {
 				i += bits.TrailingZeros64(hit) >> 3
 				break
@@ -40,12 +48,8 @@ func skipString(b []byte, i int) int {
 			}
 		case c < ' ':
 			return -1
-		case c < 0x80: // only in the last seven bytes
+		default: // only in the last seven bytes
 			i++
-		default:
-			if i = skipRune(b, i); i < 0 {
-				return -1
-			}
 		}
 	}
 }

@@ -1,34 +1,28 @@
 package codec
 
-// skipRune returns the index behind the multi-byte UTF-8 sequence at b[i], -1 when it is overlong, a
-// surrogate, above U+10FFFF, cut short or a lone continuation byte.
-func skipRune(b []byte, i int) int {
-	c := b[i]
-	switch {
-	case c < 0xC2:
-		return -1
-	case c < 0xE0:
-		if i+2 <= len(b) && continuation(b[i+1]) {
-			return i + 2
-		}
-	case c < 0xF0:
-		if i+3 > len(b) || !continuation(b[i+1]) || !continuation(b[i+2]) {
-			return -1
-		}
-		if c == 0xE0 && b[i+1] < 0xA0 || c == 0xED && b[i+1] >= 0xA0 {
-			return -1
-		}
-		return i + 3
-	case c < 0xF5:
-		if i+4 > len(b) || !continuation(b[i+1]) || !continuation(b[i+2]) || !continuation(b[i+3]) {
-			return -1
-		}
-		if c == 0xF0 && b[i+1] < 0x90 || c == 0xF4 && b[i+1] >= 0x90 {
-			return -1
-		}
-		return i + 4
-	}
-	return -1
+import (
+	"encoding/binary"
+	"unicode/utf8"
+)
+
+// validText reports whether b, which has passed the grammar, is UTF-8. The grammar lets bytes of 0x80
+// and above stand inside strings only, and looks at nothing else about them, so that this one pass over
+// the line may come after it.
+func validText(b []byte) bool {
+	i := skipASCII(b)
+	return i == len(b) || validFrom(b, i)
 }
 
-func continuation(c byte) bool { return c&0xC0 == 0x80 }
+// skipASCIIWords returns the index of the first eight bytes from b[i] on that are not all ASCII; of the
+// last seven bytes each counts on its own.
+func skipASCIIWords(b []byte, i int) int {
+	for i+8 <= len(b) && binary.LittleEndian.Uint64(b[i:])&highs == 0 {
+		i += 8
+	}
+	if i+8 > len(b) {
+		for i < len(b) && b[i] < utf8.RuneSelf {
+			i++
+		}
+	}
+	return i
+}

@@ -1,0 +1,17 @@
+//go:build !goexperiment.simd || !amd64
+
+package codec
+
+import "unicode/utf8"
+
+// This file has the inner loops for machines and builds without vector instructions; plain_simd.go has
+// the others. Both give the same answers.
+
+// skipPlain returns an index from i on, up to which the inside of a string needs no look.
+func skipPlain(_ []byte, i int) int { return i }
+
+// skipASCII returns an index up to which b is ASCII; len(b) means that all of it is.
+func skipASCII(b []byte) int { return skipASCIIWords(b, 0) }
+
+// validFrom reports whether b is UTF-8 from b[i] on.
+func validFrom(b []byte, i int) bool { return utf8.Valid(b[i:]) }
