@@ -11,6 +11,7 @@ import (
 func (c *Core) identify(p *peer, principal int32, cred credential) {
 	pr := &c.policy.principals[principal]
 	p.principal, p.cred, p.usage, p.label = principal, cred, c.usages[pr.usage], nil
+	p.prefix.forget()
 	if cred.kind != credentialNone {
 		p.label = pr.label
 	}

@@ -35,6 +35,7 @@ func (c *Core) notify(p *peer, line []byte, m *codec.Message) {
 	}
 	b.B = codec.AppendNotification(b.B, s.ID, p.client, p.label, method, params)
 	c.queued(owner, len(b.B)-before)
+	p.prefix.remember(p, s, line, m, c.epoch)
 	s.Forwards++
 	c.counters.NotifyForwarded++
 	c.counters.FramesOut++

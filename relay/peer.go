@@ -65,6 +65,7 @@ type peer struct {
 	inflight table.Quota
 	bytes    int // of Object of its services
 	pace     pace
+	prefix   prefix
 
 	subscribed     uint8
 	observer       int    // place in Core.observers

@@ -48,6 +48,9 @@ func (c *Core) line(p *peer, line []byte) {
 	m := &c.message
 	p.frames++
 	c.counters.FramesIn++
+	if len(p.prefix.in) > 0 && c.recall(p, line) {
+		return
+	}
 	if !codec.Parse(line, c.limits.DepthMax, m) {
 		c.fail(p, nil, codec.CodeParse, "", nil)
 		c.stranger(p)

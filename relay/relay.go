@@ -36,6 +36,7 @@ type Core struct {
 	limits  Limits // config.Limits, at hand
 	policy  *policy
 	usages  []*usage // by principal name, stable across reloads
+	epoch   uint32   // of the configuration: what was remembered under an earlier one does not count
 	now     time.Duration
 	seq     uint64 // the latest serverSeq
 	reclaim int64  // memory_bytes_max
@@ -98,6 +99,7 @@ func New(config Config, boot table.Boot, seed [32]byte) (*Core, error) {
 // adopt makes config the one in force, policy aside.
 func (c *Core) adopt(config Config) {
 	c.config, c.limits = config, config.Limits
+	c.epoch++
 	c.reclaim = config.Limits.MemoryBytesMax
 	if c.reclaim == 0 {
 		c.reclaim = 1 << 62

@@ -105,6 +105,9 @@ func (t *Services) Lookup(id []byte) *Service {
 	return s
 }
 
+// Has reports whether s is still in the catalogue.
+func (t *Services) Has(s *Service) bool { return t.all[s.Index] == s }
+
 // Add makes a service with a fresh id at the end of the catalogue and of its owner's list. The caller
 // has checked Full and fills in the rest, Object through SetObject.
 func (t *Services) Add(owner uint32, owned *Owned) *Service {
