@@ -11,11 +11,22 @@ func (l *link) deliver(m *codec.Message, line []byte) error {
 	if s == nil || s.onNotify == nil {
 		return nil
 	}
-	n := &Notification{Service: s, Method: l.text(m.Name.Of(line)), Params: payload(m, line)}
+	if len(l.slab) == 0 {
+		l.slab = make([]Notification, slabNotes)
+	}
+	n := &l.slab[0]
+	l.slab = l.slab[1:]
+	n.Service, n.Method, n.Params = s, l.text(m.Name.Of(line)), l.payload(m, line)
 	n.Sender, n.SenderPrincipal = l.senders(m, line)
 	s.receive(n.Sender, item{note: n, link: l, size: len(line)})
 	return nil
 }
+
+const (
+	slabNotes  = 16      // notifications allocated at once
+	chunkBytes = 2 << 10 // small params are cut from chunks of this size: one kept alive keeps this much
+	smallBytes = 256
+)
 
 // reportLost passes on the relay's report of dropped notifications. It names no sender.
 func (s *Service) reportLost(count uint64) {
@@ -25,12 +36,22 @@ func (s *Service) reportLost(count uint64) {
 }
 
 // payload returns a copy of the application's params.
-func payload(m *codec.Message, line []byte) json.RawMessage {
+func (l *link) payload(m *codec.Message, line []byte) json.RawMessage {
 	raw := m.Payload.Of(line)
 	if raw == nil {
 		return json.RawMessage("null")
 	}
-	return append(json.RawMessage(nil), raw...)
+	n := len(raw)
+	if n > smallBytes {
+		return append(json.RawMessage(nil), raw...)
+	}
+	if len(l.chunk) < n {
+		l.chunk = make([]byte, chunkBytes)
+	}
+	out := l.chunk[:n:n]
+	l.chunk = l.chunk[n:]
+	copy(out, raw)
+	return out
 }
 
 // unquoted returns the text of a raw JSON string without escapes, which is how the relay spells ids.
@@ -60,14 +81,16 @@ func (l *link) text(raw []byte) string {
 	return s
 }
 
-// senders returns the members that the relay stamps. They come before the application's params, which
-// therefore are not walked through to find them.
+// senders returns the members that the relay stamps.
 func (l *link) senders(m *codec.Message, line []byte) (client, principal string) {
-	params := m.Params.Of(line)
-	if !m.Payload.Absent() {
-		params = line[m.Params.Off:m.Payload.Off]
+	if raw, rest, ok := cutMember(line, m.ServiceID.End, `,"senderClientId":"`); ok && !m.ServiceID.Absent() {
+		if p, _, ok := cutMember(line, rest, `,"senderPrincipal":"`); ok {
+			principal = l.text(p)
+		}
+		return l.text(raw), principal
 	}
-	members := codec.ObjectMembers(params)
+	// Not in the order or the spelling that the relay uses.
+	members := codec.ObjectMembers(m.Params.Of(line))
 	for name, value, ok := members.Next(); ok; name, value, ok = members.Next() {
 		switch {
 		case codec.EqualString(name, "senderClientId"):
@@ -77,4 +100,22 @@ func (l *link) senders(m *codec.Message, line []byte) (client, principal string)
 		}
 	}
 	return client, principal
+}
+
+// cutMember returns the raw string, without escapes, whose member begins with key at line[at:], and the
+// offset behind it.
+func cutMember(line []byte, at uint32, key string) (raw []byte, rest uint32, ok bool) {
+	tail := line[at:]
+	if len(tail) <= len(key) || string(tail[:len(key)]) != key {
+		return nil, 0, false
+	}
+	for i := len(key); i < len(tail); i++ {
+		switch tail[i] {
+		case '\\':
+			return nil, 0, false
+		case '"':
+			return tail[len(key)-1 : i+1], at + uint32(i) + 1, true
+		}
+	}
+	return nil, 0, false
 }

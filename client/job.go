@@ -102,7 +102,7 @@ func (l *link) receiveRequest(m *codec.Message, line []byte) error {
 		return nil
 	}
 	j := &job{l: l, s: s, id: uint64(id), size: len(line)}
-	j.req = Request{Service: s, Method: l.text(m.Name.Of(line)), Params: payload(m, line)}
+	j.req = Request{Service: s, Method: l.text(m.Name.Of(line)), Params: l.payload(m, line)}
 	j.req.Sender, j.req.SenderPrincipal = l.senders(m, line)
 	if ms, ok := codec.Integer(m.TimeoutMs.Of(line)); ok && ms > 0 {
 		j.deadline = time.Now().Add(millis(ms))

@@ -5,6 +5,7 @@ import "runtime/debug"
 const (
 	notesMax      = 65536    // notifications that may wait for one service
 	notesBytesMax = 16 << 20 // and their size
+	spareItems    = 4096     // longest queue that is kept for reuse
 )
 
 // lane holds what has to be handled one after the other: the notifications of a service or, if it is
@@ -49,10 +50,11 @@ func (s *Service) push(q *lane, it item) (start bool) {
 	return start
 }
 
-// take returns everything that waits in q; nothing means that the lane has stopped. s.mu is held.
-func (s *Service) take(q *lane) []item {
+// take returns everything that waits in q, which goes on with the spare slice; nothing means that the
+// lane has stopped. s.mu is held.
+func (s *Service) take(q *lane, spare []item) []item {
 	batch := q.queue
-	q.queue = nil
+	q.queue = spare
 	if q.lost > 0 {
 		batch = append(batch, item{lost: q.lost})
 		q.lost = 0
@@ -111,9 +113,10 @@ func (s *Service) receive(sender string, it item) {
 
 // runLane handles what is in a lane and removes the lane when it is empty.
 func (s *Service) runLane(sender string, q *lane) {
+	var batch []item
 	for {
 		s.mu.Lock()
-		batch := s.take(q)
+		batch = s.take(q, batch)
 		if len(batch) == 0 {
 			delete(s.lanes, sender)
 		}
@@ -124,6 +127,10 @@ func (s *Service) runLane(sender string, q *lane) {
 		for i := range batch {
 			s.handle(&batch[i])
 		}
+		if clear(batch); cap(batch) > spareItems {
+			batch = nil
+		}
+		batch = batch[:0]
 	}
 }
 

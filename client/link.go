@@ -27,6 +27,8 @@ type link struct {
 
 	services map[string]*Service // by current id
 	texts    map[string]string   // decoded strings, by their raw form
+	slab     []Notification      // to be handed out next
+	chunk    []byte              // for small params
 	running  jobs                // incoming requests, by the relay's id
 	done     chan struct{}       // closed when the reader has ended
 }

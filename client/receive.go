@@ -36,7 +36,7 @@ func (l *link) receiveNotification(m *codec.Message, line []byte) error {
 	}
 	name, params := m.MethodText.Of(line), m.Params.Of(line)
 	switch {
-	case codec.EqualString(name, "clientService/notification"):
+	case string(name) == `"clientService/notification"`, codec.EqualString(name, "clientService/notification"):
 		return l.deliver(m, line)
 	case codec.EqualString(name, "action"):
 		return l.c.cat.action(l, params)
