@@ -2,7 +2,10 @@
 
 package codec
 
-import "unicode/utf8"
+import (
+	"math"
+	"unicode/utf8"
+)
 
 // This file has the inner loops for machines and builds without vector instructions; plain_simd.go has
 // the others. Both give the same answers.
@@ -15,3 +18,9 @@ func skipASCII(b []byte) int { return skipASCIIWords(b, 0) }
 
 // validFrom reports whether b is UTF-8 from b[i] on.
 func validFrom(b []byte, i int) bool { return utf8.Valid(b[i:]) }
+
+// denseBytesMin is from how many bytes on skipDense takes over a container: never.
+const denseBytesMin = math.MaxInt
+
+// skipDense is never called.
+func skipDense(_ []byte, _, _ int) int { return -1 }

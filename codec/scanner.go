@@ -18,6 +18,25 @@ type nesting struct {
 	spilled []uint64
 }
 
+// push enters a container, an object when object is 1, an array when it is 0.
+func (n *nesting) push(object uint64) {
+	if n.level&63 == 0 && n.level > 0 {
+		n.spilled = append(n.spilled, n.word)
+	}
+	n.word = n.word<<1 | object
+	n.level++
+}
+
+// pop leaves the innermost container.
+func (n *nesting) pop() {
+	n.word >>= 1
+	n.level--
+	if n.level&63 == 0 && n.level > 0 {
+		last := len(n.spilled) - 1
+		n.word, n.spilled = n.spilled[last], n.spilled[:last]
+	}
+}
+
 // skipValue validates the JSON value that starts at b[i] and returns the index behind it, -1 when it is
 // invalid or nests more than depth containers.
 func skipValue(b []byte, i, depth int) int {
@@ -33,6 +52,9 @@ value:
 	case '{', '[':
 		if open.level >= depth {
 			return -1
+		}
+		if open.level == 0 && len(b)-i >= denseBytesMin {
+			return skipDense(b, i, depth)
 		}
 		i = skipSpace(b, i+1)
 		if i < len(b) && b[i] == c+2 { // '}' is '{'+2, ']' is '['+2

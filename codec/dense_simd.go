@@ -1,0 +1,258 @@
+//go:build goexperiment.simd && amd64
+
+package codec
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+// This file judges a container 64 bytes at a time: each rule of the grammar is arithmetic on words with
+// one bit a byte, so that only brackets, literals and escapes are looked at one by one. Whatever a byte
+// demands of the bytes behind it crosses into the next block as a carry.
+
+// denseBytesMin is from how many bytes on a container is judged in blocks.
+var denseBytesMin = func() int {
+	if hasAVX2 {
+		return 256
+	}
+	return math.MaxInt
+}()
+
+// walk is what is known at the end of a block. Fields that say "bit 0" are 0 or 1 and concern the first
+// byte of the next block.
+type walk struct {
+	block
+	open  nesting
+	depth int
+
+	object   uint64 // all ones when the innermost open container is an object
+	inString uint64 // all ones inside a string
+	inName   uint64 // bit 0: the string is a member name
+	escaped  uint64 // bit 0: behind a backslash
+	literal  uint64 // the first bytes that belong to true, false or null
+	scalar   uint64 // bit 0: behind a byte of a number or literal
+
+	// Bit 0: the next byte that is no white space must be …
+	end   uint64 // a comma or closing bracket
+	colon uint64 // a colon
+	value uint64 // the start of a value
+	name  uint64 // the start of a name
+	empty uint64 // … or may be a closing bracket instead
+	number
+}
+
+// skipDense does skipValue's work for the container that opens at b[i].
+func skipDense(b []byte, i, depth int) int {
+	var fixed [2]uint64
+	w := walk{open: nesting{spilled: fixed[:0]}, depth: depth, value: 1}
+	for i+blockBytes <= len(b) {
+		w.classify((*[blockBytes]uint8)(b[i:]))
+		end, ok := w.step(b, i)
+		if !ok {
+			return -1
+		}
+		if end != 0 {
+			return end
+		}
+		i += blockBytes
+		if w.inString != 0 && w.escaped == 0 && w.quote == 0 {
+			i = skipPlain(b, i)
+		}
+	}
+	var last [blockBytes]uint8
+	for k := copy(last[:], b[i:]); k < blockBytes; k++ {
+		last[k] = ' '
+	}
+	w.classify(&last)
+	if end, ok := w.step(b, i); ok && end != 0 {
+		return end
+	}
+	return -1
+}
+
+// step judges the block at b[at]. When the outermost container ends in it, end is the index behind.
+func (w *walk) step(b []byte, at int) (end int, ok bool) {
+	escaped := w.escapes()
+	quote := w.quote &^ escaped
+	inString := prefixXor(quote) ^ w.inString
+	opening, closing := quote&inString, quote&^inString
+	outside := ^(inString | closing)
+	space := w.space & outside
+	if w.control&outside != 0 {
+		more, ok := w.rareSpace(b, at, w.control&outside)
+		if !ok {
+			return 0, false
+		}
+		space |= more
+	}
+	open, shut := w.block.open&outside, w.close&outside
+	object, last, ok := w.brackets(b, at, open|shut)
+	if !ok {
+		return 0, false
+	}
+	keep := ^uint64(0)
+	if last >= 0 {
+		keep = ^uint64(0) >> (63 - last)
+		end = at + last + 1
+	}
+	wrong := w.control & inString & keep
+	if escaped &= keep; escaped != 0 && !validEscapes(b, at, escaped) {
+		return 0, false
+	}
+	comma, colon := w.comma&outside, w.block.colon&outside
+	scalar := outside &^ (space | comma | colon | open | shut)
+	start := scalar &^ (scalar<<1 | w.scalar)
+	afterScalar := (scalar<<1 | w.scalar) &^ scalar
+
+	// What must come where.
+	separated := comma | open
+	behind := separated << 1
+	mayShut, emptyCarry := follow(open<<1|w.empty, space)
+	names, nameCarry := follow(behind&object|w.name, space)
+	values, valueCarry := follow(behind&^object|colon<<1|w.value, space)
+	empty := shut & mayShut
+	names &^= empty
+	values &^= empty
+	wrong |= (names &^ opening) | ((opening | start | open) ^ (names | values))
+
+	run, nameGoesOn := bits.Add64(names, inString, w.inName)
+	nameEnd := run & closing
+	colons, colonCarry := follow(nameEnd<<1|w.colon, space)
+	wrong |= colon ^ colons
+
+	done := closing&^nameEnd | shut
+	ends, endCarry := follow(done<<1|afterScalar|w.end, space)
+	wrong |= (comma | shut) ^ (ends | empty)
+
+	literal, ok := w.literals(b, at, start&keep&^(w.digit|w.minus))
+	if !ok {
+		return 0, false
+	}
+	wrong |= w.numbers(&w.block, scalar&^literal, start)
+	if wrong&keep != 0 {
+		return 0, false
+	}
+	w.inString = uint64(int64(inString) >> 63)
+	w.scalar = scalar >> 63
+	w.inName = nameGoesOn
+	w.empty = emptyCarry | open>>63
+	w.name = nameCarry | separated>>63&w.object
+	w.value = valueCarry | separated>>63&^w.object | colon>>63
+	w.colon = colonCarry | nameEnd>>63
+	w.end = endCarry | done>>63
+	return end, true
+}
+
+// follow returns where the first byte is, from each byte of at on, that is no white space. carry is set
+// when that is in the next block.
+func follow(at, space uint64) (first, carry uint64) {
+	// Adding a one where a run of white space begins makes it ripple to the byte behind the run.
+	run, carry := bits.Add64(at&space, space, 0)
+	return (at | run) &^ space, carry
+}
+
+// prefixXor returns a word whose bit i is the parity of the bits 0 to i of x.
+func prefixXor(x uint64) uint64 {
+	x ^= x << 1
+	x ^= x << 2
+	x ^= x << 4
+	x ^= x << 8
+	x ^= x << 16
+	x ^= x << 32
+	return x
+}
+
+// escapes returns which bytes stand behind a backslash that is not itself behind one.
+func (w *walk) escapes() uint64 {
+	if w.backslash == 0 {
+		escaped := w.escaped
+		w.escaped = 0
+		return escaped
+	}
+	// A run of backslashes escapes what stands at odd distances from its start. Subtracting the start
+	// of the run from the alternating pattern of odd places flips the pattern behind even starts.
+	const odd = 0xAAAAAAAAAAAAAAAA
+	run := w.backslash &^ w.escaped
+	pattern := (run<<1 | odd) - run
+	escaped := pattern ^ odd ^ (w.backslash | w.escaped)
+	w.escaped = (pattern ^ odd) & w.backslash >> 63
+	return escaped
+}
+
+// validEscapes judges the bytes behind backslashes.
+func validEscapes(b []byte, at int, escaped uint64) bool {
+	for ; escaped != 0; escaped &= escaped - 1 {
+		if i := at + bits.TrailingZeros64(escaped); i >= len(b) || skipEscape(b, i-1) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// rareSpace judges control characters outside strings: tabs and line ends are white space.
+func (w *walk) rareSpace(b []byte, at int, control uint64) (space uint64, ok bool) {
+	space = control
+	for ; control != 0; control &= control - 1 {
+		switch b[at+bits.TrailingZeros64(control)] {
+		case '\t', '\r', '\n':
+		default:
+			return 0, false
+		}
+	}
+	return space, true
+}
+
+// brackets follows the containers through a block. It returns for each byte whether the innermost
+// container before it is an object, and the index of the bracket that ends the outermost, else -1.
+func (w *walk) brackets(b []byte, at int, brackets uint64) (object uint64, last int, ok bool) {
+	object = w.object
+	for ; brackets != 0; brackets &= brackets - 1 {
+		i := bits.TrailingZeros64(brackets)
+		c := b[at+i]
+		isObject := uint64(c>>5) & 1
+		if c&4 == 0 { // { and [ against } and ]
+			if w.open.level >= w.depth {
+				return 0, 0, false
+			}
+			w.open.push(isObject)
+		} else {
+			if w.open.word&1 != isObject {
+				return 0, 0, false
+			}
+			if w.open.pop(); w.open.level == 0 {
+				return object, i, true
+			}
+		}
+		w.object = -(w.open.word & 1)
+		above := ^uint64(1) << i
+		object = object&^above | w.object&above
+	}
+	return object, -1, true
+}
+
+// literals judges the scalars that begin where starts says and are no numbers. It returns the bytes of
+// this block that belong to them.
+func (w *walk) literals(b []byte, at int, starts uint64) (literal uint64, ok bool) {
+	literal, w.literal = w.literal, 0
+	for ; starts != 0; starts &= starts - 1 {
+		i := bits.TrailingZeros64(starts)
+		rest := b[at+i:]
+		if len(rest) < 5 { // a bracket is still to come
+			return 0, false
+		}
+		size := 4
+		switch word := binary.LittleEndian.Uint32(rest); {
+		case word == 't'|'r'<<8|'u'<<16|'e'<<24, word == 'n'|'u'<<8|'l'<<16|'l'<<24:
+		case word == 'f'|'a'<<8|'l'<<16|'s'<<24 && rest[4] == 'e':
+			size = 5
+		default:
+			return 0, false
+		}
+		bytes := uint64(1)<<size - 1
+		literal |= bytes << i
+		w.literal = bytes >> (64 - i)
+	}
+	return literal, true
+}

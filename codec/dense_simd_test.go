@@ -1,0 +1,116 @@
+//go:build goexperiment.simd && amd64
+
+package codec
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// walked gives skipValue's answer without blocks.
+func walked(b []byte, i, depth int) int {
+	before := denseBytesMin
+	denseBytesMin = math.MaxInt
+	defer func() { denseBytesMin = before }()
+	return skipValue(b, i, depth)
+}
+
+// agree compares the two ways for the container at text[at].
+func agree(t *testing.T, text string, at, depth int) {
+	t.Helper()
+	got, want := skipDense([]byte(text), at, depth), walked([]byte(text), at, depth)
+	if got != want {
+		t.Fatalf("depth %d, from %d: in blocks %d, one by one %d: %q", depth, at, got, want, text)
+	}
+}
+
+// TestDenseLists judges every line of the grammar's lists inside an array, at every place relative to a
+// block, with more behind the array.
+func TestDenseLists(t *testing.T) {
+	for _, lists := range []map[string][]string{accepted, refused} {
+		for _, lines := range lists {
+			for _, line := range lines {
+				for pad := range 66 {
+					agree(t, "["+strings.Repeat(" ", pad)+line+"]", 0, 128)
+					agree(t, `{"`+strings.Repeat("p", pad)+`":`+line+`,"b":`+line+"}}", 0, 128)
+					agree(t, `[[`+strings.Repeat("1,", pad/2)+line+`],{"x" : `+line+" } ]"+strings.Repeat(`,1]"x`, 20), 0, 128)
+				}
+			}
+		}
+	}
+}
+
+func TestDenseDepth(t *testing.T) {
+	for _, levels := range []int{1, 2, 63, 64, 65, 127, 128, 129, 192, 193, 300} {
+		for _, text := range []string{
+			strings.Repeat("[", levels) + strings.Repeat("]", levels),
+			strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels),
+			strings.Repeat(`[{"a":`, levels) + "1" + strings.Repeat("}]", levels),
+			strings.Repeat("[", levels) + strings.Repeat("]", levels-1) + "}",
+			strings.Repeat("[", levels) + "{}" + strings.Repeat(",[]]", levels),
+		} {
+			for depth := levels - 1; depth <= levels+2; depth++ {
+				agree(t, text, 0, depth)
+			}
+		}
+	}
+}
+
+// TestDenseMutants damages dense documents in one or two places.
+func TestDenseMutants(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	const damage = "\"\"\\{}[],:  \t\x00\x1f0123459-+.eEtfnrulasx\xff\xe9"
+	refusals := 0
+	for range 30000 {
+		text := denseBody(r, 65+r.IntN(400))
+		if r.IntN(2) == 0 {
+			text = append([]byte("["), append(append(escapedBody(r, r.IntN(200)), ','), append(text, ']')...)...)
+		}
+		if r.IntN(3) == 0 {
+			text = []byte(strings.NewReplacer(":", " :\t", ",", ",\r  ", "]", "   ]", "0", "1.50e-7").Replace(string(text)))
+		}
+		for range r.IntN(3) {
+			c := damage[r.IntN(len(damage))]
+			switch i := r.IntN(len(text)); r.IntN(3) {
+			case 0:
+				text[i] = c
+			case 1:
+				text = append(text[:i:i], text[i+1:]...)
+			default:
+				text = append(text[:i:i], append([]byte{c}, text[i:]...)...)
+			}
+		}
+		if text[0] != '{' && text[0] != '[' {
+			continue
+		}
+		agree(t, string(text), 0, 2+r.IntN(3))
+		if walked(text, 0, 128) < 0 {
+			refusals++
+		}
+		agree(t, string(text), 0, 128)
+	}
+	if refusals < 5000 || refusals > 25000 {
+		t.Errorf("%d refusals show nothing", refusals)
+	}
+}
+
+// TestDenseCorpus makes long documents by chance from the pieces of the grammar, right and wrong.
+func TestDenseCorpus(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	pieces := strings.Split("{ } [ ] , : \" \\ \\\\ \\\" \\u00e9 true false null 0 1 12 -1 1.5 1e3 -0.1E+2 1e-2 \"a\" \"\" \"ab\\\"\": {\"a\":1} [1,2] [] {} 01 1. -", " ")
+	pieces = append(pieces, " ", "   ", "\t", strings.Repeat("long ", 30), strings.Repeat(" ", 70))
+	for range 30000 {
+		text := "["
+		for range r.IntN(40) {
+			text += pieces[r.IntN(len(pieces))]
+			if r.IntN(2) == 0 {
+				text += ","
+			}
+		}
+		agree(t, text+"]", 0, 128)
+		// Valid up to a late place, which random text hardly ever is.
+		agree(t, `[`+strings.Repeat(`{"k":[1,"v"]},`, r.IntN(9))+text[1:], 0, 128)
+	}
+}
