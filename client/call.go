@@ -47,9 +47,6 @@ func (l *link) call(ctx context.Context, serviceID, method string, params []byte
 		return nil, err
 	}
 	size := len(serviceID) + len(method) + len(params) + envelopeSlop
-	if err := l.fits(size); err != nil {
-		return nil, err
-	}
 	p := &pendingCall{done: make(chan struct{})}
 	id, err := l.enter(p)
 	if err != nil {
@@ -59,8 +56,14 @@ func (l *link) call(ctx context.Context, serviceID, method string, params []byte
 		l.leave(id)
 		return nil, l.c.because(err)
 	}
+	at := len(l.out.buf)
 	l.out.buf = appendCall(l.out.buf, id, serviceID, method, params, timeoutMs(ctx))
+	err = l.trim(at)
 	l.out.unlock()
+	if err != nil {
+		l.leave(id)
+		return nil, err
+	}
 	select {
 	case <-p.done:
 		return p.result, l.c.because(p.err)
@@ -83,16 +86,20 @@ func timeoutMs(ctx context.Context) int64 {
 	return max(1, int64((time.Until(deadline)+time.Millisecond-1)/time.Millisecond))
 }
 
-// fits refuses a message that the relay would close the connection for.
-func (l *link) fits(size int) error {
-	if bound := l.hello.limits.FrameBytes; bound > 0 && size > bound {
-		return &Error{
-			Code:    codec.CodeLimit,
-			Message: fmt.Sprintf("a message of about %d bytes exceeds the relay's frameBytes %d", size, bound),
-			Data:    json.RawMessage(`{"delivered":"never","limit":"frameBytes"}`),
-		}
+// trim takes the last message, which begins at out.buf[at:], back out if the relay would close the
+// connection for its length. The caller holds l.out.
+func (l *link) trim(at int) error {
+	bound := l.hello.limits.FrameBytes
+	n := len(l.out.buf) - at - 1 // the LF does not count
+	if bound <= 0 || n <= bound {
+		return nil
 	}
-	return nil
+	l.out.buf = l.out.buf[:at]
+	return &Error{
+		Code:    codec.CodeLimit,
+		Message: fmt.Sprintf("a message of %d bytes exceeds the relay's frameBytes %d", n, bound),
+		Data:    json.RawMessage(`{"delivered":"never","limit":"frameBytes"}`),
+	}
 }
 
 // because turns the loss of the connection into ErrClosed when it was Close that ended it.

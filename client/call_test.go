@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -128,13 +129,24 @@ func TestCallDeadline(t *testing.T) {
 }
 
 func TestCallTooLarge(t *testing.T) {
-	c, _, _ := dialed(t)
+	c, p, _ := dialed(t)
 	err := c.Call(context.Background(), "s9", "m", make([]byte, 4096), nil)
 	if !errors.Is(err, ErrLimitExceeded) || Delivered(err) != "never" {
 		t.Fatal(err)
 	}
 	if err := c.Notify("s9", "m", make([]byte, 4096)); !errors.Is(err, ErrLimitExceeded) {
 		t.Fatal(err)
+	}
+	// The bound is exact.
+	const empty = `{"jsonrpc":"2.0","method":"clientService/notify","params":{"channel":"ahp-client-services://","serviceId":"s9","method":"m","params":""}}`
+	if err := c.Notify("s9", "m", strings.Repeat("x", 4097-len(empty))); !errors.Is(err, ErrLimitExceeded) {
+		t.Fatal(err)
+	}
+	if err := c.Notify("s9", "m", strings.Repeat("x", 4096-len(empty))); err != nil {
+		t.Fatal(err)
+	}
+	if line := p.read(); len(line) != 4096 {
+		t.Fatal(len(line))
 	}
 	if err := c.Notify("s9", "m", json.RawMessage(`{"a":`)); err == nil {
 		t.Fatal("invalid raw JSON was sent")

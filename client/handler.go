@@ -51,60 +51,42 @@ func decodeParams(params json.RawMessage, v any) error {
 	return nil
 }
 
-// handle runs the handler for j and sends its answer.
+// handle runs the handler for j and sends its answer. A cancelled request is answered too: until then
+// the relay counts it as work in progress.
 func (j *job) handle() {
-	ctx, ok := j.begin()
-	if !ok {
-		j.finish(nil, &Error{Code: codec.CodeCancelled, Message: codec.CodeCancelled.Text()})
-		return
+	var result []byte
+	var failure []byte // a whole error answer
+	if ctx, ok := j.begin(); ok {
+		result, failure = j.produce(ctx)
+	} else {
+		failure = j.failure(&Error{Code: codec.CodeCancelled})
 	}
-	result, err := j.invoke(ctx)
-	var raw []byte
-	if err == nil {
-		if raw, err = encodeJSON(result); err != nil {
-			j.l.c.opt.log.Error("a handler's result cannot be sent", "method", j.req.Method, "error", err)
-			err = &Error{Code: codec.CodeInternal, Message: "the service's result is no JSON value"}
-		}
-	}
-	j.finish(raw, err)
+	j.l.running.remove(j)
+	j.send(result, failure)
 }
 
-func (j *job) invoke(ctx context.Context) (result any, err error) {
+// produce calls the application: the handler, and what its result and error bring along.
+func (j *job) produce(ctx context.Context) (result, failure []byte) {
+	log := j.l.c.opt.log
 	defer func() {
 		if p := recover(); p != nil {
-			j.l.c.opt.log.Error("a handler panicked", "method", j.req.Method, "panic", p, "stack", string(debug.Stack()))
-			err = &Error{Code: codec.CodeInternal, Message: "the service's handler panicked"}
+			log.Error("a handler panicked", "method", j.req.Method, "panic", p, "stack", string(debug.Stack()))
+			failure = j.failure(&Error{Code: codec.CodeInternal, Message: "the service's handler panicked"})
 		}
 	}()
-	return j.s.handler(ctx, &j.req)
-}
-
-// finish sends the answer. A cancelled request is answered too: until then the relay counts it as work
-// in progress.
-func (j *job) finish(result []byte, err error) {
-	j.l.running.remove(j)
-	id := strconv.AppendUint(nil, j.id, 10)
-	if err == nil {
-		if bound := j.l.hello.limits.FrameBytes; bound > 0 && len(result)+envelopeSlop > bound {
-			err = &Error{Code: codec.CodeInternal, Message: fmt.Sprintf("the service's result of %d bytes exceeds the relay's frameBytes %d", len(result), bound)}
-		}
-	}
+	value, err := j.s.handler(ctx, &j.req)
 	if err != nil {
-		msg := appendAnswerError(nil, id, err, j.l.hello.limits.FrameBytes)
-		if j.l.out.lock(context.Background(), len(msg)) == nil {
-			j.l.out.buf = append(j.l.out.buf, msg...)
-			j.l.out.unlock()
-		}
-		return
+		return nil, j.failure(err)
 	}
-	if j.l.out.lock(context.Background(), len(result)+envelopeSlop) == nil {
-		j.l.out.buf = codec.AppendResult(j.l.out.buf, id, result)
-		j.l.out.unlock()
+	if result, err = encodeJSON(value); err != nil {
+		log.Error("a handler's result cannot be sent", "method", j.req.Method, "error", err)
+		return nil, j.failure(&Error{Code: codec.CodeInternal, Message: "the service's result is no JSON value"})
 	}
+	return result, nil
 }
 
-// appendAnswerError appends the error answer that err amounts to, cut down to what fits a frame.
-func appendAnswerError(dst, id []byte, err error, frameBytes int) []byte {
+// failure returns the error answer that err amounts to, cut down to what fits a frame.
+func (j *job) failure(err error) []byte {
 	code, message, data := CodeServiceError, err.Error(), json.RawMessage(nil)
 	var e *Error
 	if errors.As(err, &e) {
@@ -118,8 +100,30 @@ func appendAnswerError(dst, id []byte, err error, frameBytes int) []byte {
 			data = raw
 		}
 	}
-	if frameBytes > 0 && 6*len(message)+len(data)+envelopeSlop > frameBytes {
-		message, data = message[:min(len(message), (frameBytes-envelopeSlop)/12)], nil
+	bound := j.l.hello.limits.FrameBytes
+	if bound > 0 && 6*len(message)+len(data)+envelopeSlop > bound {
+		message, data = message[:min(len(message), max(0, bound-envelopeSlop)/12)], nil
 	}
-	return codec.AppendError(dst, id, code, message, data)
+	return codec.AppendError(nil, strconv.AppendUint(nil, j.id, 10), code, message, data)
+}
+
+// send sends the answer: failure if there is one, else result.
+func (j *job) send(result, failure []byte) {
+	out := &j.l.out
+	if out.lock(context.Background(), len(result)+len(failure)+envelopeSlop) != nil {
+		return // nobody to answer any more
+	}
+	defer out.unlock()
+	if failure == nil {
+		at := len(out.buf)
+		out.buf = codec.AppendResult(out.buf, strconv.AppendUint(nil, j.id, 10), result)
+		if j.l.trim(at) == nil {
+			return
+		}
+		failure = j.failure(&Error{
+			Code:    codec.CodeInternal,
+			Message: fmt.Sprintf("the service's result of %d bytes exceeds the relay's frameBytes", len(result)),
+		})
+	}
+	out.buf = append(out.buf, failure...)
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -57,6 +58,7 @@ func TestDialUnix(t *testing.T) {
 		if err != nil {
 			return
 		}
+		bufio.NewReader(conn).ReadString('\n')
 		conn.Write([]byte(initialized + "\n"))
 	}()
 	c, err := Dial(deadline(t), "unix://"+path, WithoutReconnect())

@@ -210,8 +210,14 @@ func (l *link) requestRaw(ctx context.Context, method string, raw []byte, p *pen
 		l.leave(id)
 		return nil, err
 	}
+	at := len(l.out.buf)
 	l.out.buf = appendRequest(l.out.buf, id, method, raw)
+	err = l.trim(at)
 	l.out.unlock()
+	if err != nil {
+		l.leave(id)
+		return nil, err
+	}
 	select {
 	case <-p.done:
 		return p.result, p.err

@@ -13,13 +13,12 @@ func (c *Client) Notify(serviceID, method string, params any) error {
 	}
 	l := c.link.Load()
 	size := len(serviceID) + len(method) + len(raw) + envelopeSlop
-	if err := l.fits(size); err != nil {
-		return err
-	}
 	if err := l.out.lock(context.Background(), size); err != nil {
 		return c.because(err)
 	}
+	at := len(l.out.buf)
 	l.out.buf = appendNotify(l.out.buf, serviceID, method, raw)
+	err = l.trim(at)
 	l.out.unlock()
-	return nil
+	return err
 }

@@ -38,8 +38,9 @@ func TestHandlerAnswers(t *testing.T) {
 		{"the relay's code", func(context.Context, *Request) (any, error) { return nil, ErrUnavailable }, `"error":{"code":-32000,"message":"service unavailable"}`},
 		{"invalid data", func(context.Context, *Request) (any, error) { return nil, &Error{Code: 1, Data: json.RawMessage(`{`)} }, `"error":{"code":1,"message":"error"}`},
 		{"panic", func(context.Context, *Request) (any, error) { panic("secret") }, `"error":{"code":-32603,"message":"the service's handler panicked"}`},
+		{"panic in the error", func(context.Context, *Request) (any, error) { return nil, (*Error)(nil) }, `"error":{"code":-32603,"message":"the service's handler panicked"}`},
 		{"no JSON", func(context.Context, *Request) (any, error) { return make(chan int), nil }, `"error":{"code":-32603,"message":"the service's result is no JSON value"}`},
-		{"too long", func(context.Context, *Request) (any, error) { return strings.Repeat("x", 4096), nil }, `"error":{"code":-32603,"message":"the service's result of 4098 bytes exceeds the relay's frameBytes 4096"}`},
+		{"too long", func(context.Context, *Request) (any, error) { return strings.Repeat("x", 4096), nil }, `"error":{"code":-32603,"message":"the service's result of 4098 bytes exceeds the relay's frameBytes"}`},
 		{"long error", func(context.Context, *Request) (any, error) { return nil, errors.New(strings.Repeat("x", 5000)) }, `"error":{"code":-32000,"message":"` + strings.Repeat("x", 320) + `"}`},
 		{"invalid params", func(_ context.Context, r *Request) (any, error) {
 			var n int
