@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -57,8 +56,7 @@ type registration struct {
 	exec     string
 	jobs     int
 
-	mu      sync.Mutex // of the output
-	service *client.Service
+	mu sync.Mutex // of the output
 }
 
 func (r *registration) check(exec bool) error {
@@ -130,9 +128,6 @@ func (r *registration) serve(ctx context.Context, cl *client.Client, handler cli
 	if err != nil {
 		return fmt.Errorf("registering: %w", err)
 	}
-	r.mu.Lock()
-	r.service = service
-	r.mu.Unlock()
 	if err := r.announce(service.ID()); err != nil {
 		return err
 	}
@@ -202,6 +197,5 @@ type arrival struct {
 func (r *registration) print(a arrival) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var out io.Writer = r.p.Out
-	return printJSON(out, a)
+	return printJSON(r.p.Out, a)
 }

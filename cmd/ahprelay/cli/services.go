@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/goccy/go-json"
@@ -181,17 +182,16 @@ func printJSON(out io.Writer, v any) error {
 	if err != nil {
 		return fmt.Errorf("encoding JSON: %w", err)
 	}
+	if terminal(out) {
+		line = []byte(printable(string(line)))
+	}
 	_, err = out.Write(append(line, '\n'))
 	return err
 }
 
 // cell makes text fit a column.
 func cell(s string) string {
-	s = printable(s)
-	for _, white := range []struct{ raw, escaped string }{{"\t", `\t`}, {"\n", `\n`}, {"\r", `\r`}} {
-		s = string(bytes.ReplaceAll([]byte(s), []byte(white.raw), []byte(white.escaped)))
-	}
-	return s
+	return strings.NewReplacer("\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(printable(s))
 }
 
 func metadataCell(metadata json.RawMessage) string {

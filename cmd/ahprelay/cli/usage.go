@@ -69,6 +69,7 @@ func help(root *cobra.Command) *cobra.Command {
 				return usage("no help for %q", strings.Join(args, " "))
 			}
 			cmd.InitDefaultHelpFlag()
+			cmd.InitDefaultVersionFlag()
 			return cmd.Help()
 		},
 	}

@@ -27,10 +27,6 @@ func (k *checker) refuse(key, format string, args ...any) {
 	k.problems = append(k.problems, problem{[]string{key}, fmt.Sprintf(format, args...)})
 }
 
-func (k *checker) warn(key, format string, args ...any) {
-	k.warnings = append(k.warnings, problem{[]string{key}, fmt.Sprintf(format, args...)})
-}
-
 // check returns everything that is wrong with c, and everything that is legal but odd.
 func (c *Config) check() (problems, warnings []problem) {
 	k := &checker{c: c}

@@ -160,22 +160,23 @@ func meet(a, b string) bool {
 	if len(a) > globBytesMax || len(b) > globBytesMax {
 		return a == b
 	}
-	// reach[j]: a[:i] and b[:j] can match the same text.
-	reach := make([]bool, len(b)+1)
-	for i := range len(a) + 1 {
+	x, y := []rune(a), []rune(b)
+	// reach[j]: x[:i] and y[:j] can match the same text.
+	reach := make([]bool, len(y)+1)
+	for i := range len(x) + 1 {
 		diagonal := false
-		for j := range len(b) + 1 {
+		for j := range len(y) + 1 {
 			above := reach[j]
 			switch {
 			case i == 0 && j == 0:
 				reach[j] = true
-			case i > 0 && a[i-1] == '*' || j > 0 && b[j-1] == '*':
+			case i > 0 && x[i-1] == '*' || j > 0 && y[j-1] == '*':
 				reach[j] = i > 0 && above || j > 0 && reach[j-1]
 			default:
-				reach[j] = i > 0 && j > 0 && diagonal && (a[i-1] == b[j-1] || a[i-1] == '?' || b[j-1] == '?')
+				reach[j] = i > 0 && j > 0 && diagonal && (x[i-1] == y[j-1] || x[i-1] == '?' || y[j-1] == '?')
 			}
 			diagonal = above
 		}
 	}
-	return reach[len(b)]
+	return reach[len(y)]
 }

@@ -148,7 +148,7 @@ func TestMeet(t *testing.T) {
 	}{
 		{"a", "a", true}, {"a", "b", false}, {"*", "", true}, {"*", "anything", true}, {"a*", "*b", true}, {"a*", "b*", false},
 		{"?", "a", true}, {"?", "", false}, {"?", "ab", false}, {"a?c", "ab?", true}, {"a?c", "a?d", false}, {"git-*", "git-x", true},
-		{"*x*", "*y*", true}, {"a*b", "a*c", false}, {"**", "?", true},
+		{"*x*", "*y*", true}, {"a*b", "a*c", false}, {"**", "?", true}, {"?", "é", true}, {"??", "é", false},
 	} {
 		if meet(tc.a, tc.b) != tc.want || meet(tc.b, tc.a) != tc.want {
 			t.Errorf("meet(%q, %q) is not %v", tc.a, tc.b, tc.want)
