@@ -18,6 +18,9 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	if shared != nil {
+		shared.kill()
+	}
 	if buildDir != "" {
 		os.RemoveAll(buildDir)
 	}
