@@ -13,46 +13,66 @@ import (
 	"github.com/ahprelay/ahprelay/cmd/git-sidecar/reader"
 )
 
-// follow prints refs as they change, until ctx ends. It registers a service of its own, which the sidecar
-// notifies. When the sidecar or the relay goes away, it waits for one to come.
+// retryPause is how long to leave a sidecar alone that could not be asked.
+const retryPause = time.Second
+
+// follower prints the refs of a repository as they change, from whichever sidecar serves it.
+type follower struct {
+	*exploration
+	relay     *client.Client
+	catalogue *client.Catalog
+	mine      *client.Service   // what the sidecar notifies
+	known     map[string]string // ref → oid, as printed
+	watched   string            // which sidecar notifies which service of ours; "": none does
+}
+
+// follow prints refs as they change, until ctx ends. When the sidecar or the relay goes away, it waits for one to
+// come.
 func (e *exploration) follow(ctx context.Context) error {
-	signal := make(chan struct{}, 1)
-	wake := func() {
-		select {
-		case signal <- struct{}{}:
-		default:
+	until := time.Now().Add(e.timeout)
+	moved, refs := make(chan struct{}, 1), make(chan struct{}, 1) // who serves, and what it serves, may have changed
+	relay, err := e.dial(ctx, e.timeout, client.WithOnEvent(func(event client.Event) {
+		if _, ok := event.(client.Reconnected); ok {
+			wake(moved)
 		}
-	}
-	relay, err := e.dial(ctx, e.timeout)
+	}))
 	if err != nil {
 		return err
 	}
 	defer hangUp(relay)
+	if _, err := e.find(ctx, relay, until); err != nil {
+		return notInterrupted(ctx, err)
+	}
+	f := &follower{exploration: e, relay: relay, known: make(map[string]string)}
 	metadata := map[string]any{"protocol": "git-refs-watcher", "version": 1, "repo": e.repo}
-	mine, err := relay.Register(ctx, metadata, nil, client.OnNotify(func(_ context.Context, n *client.Notification) {
+	f.mine, err = relay.Register(ctx, metadata, nil, client.OnNotify(func(_ context.Context, n *client.Notification) {
 		if n.Method == "refsChanged" {
-			wake()
+			wake(refs)
 		}
 	}))
 	if err != nil {
-		return fmt.Errorf("registering: %w", err)
+		return notInterrupted(ctx, fmt.Errorf("registering: %w", err))
 	}
-	known := map[string]string{}
-	for first := true; ctx.Err() == nil; first = false {
-		until := time.Now().Add(e.timeout)
-		if !first {
-			until = time.Now().Add(365 * 24 * time.Hour)
-		}
-		service, err := e.find(ctx, relay, until)
-		if err != nil {
-			return notInterrupted(ctx, err)
-		}
-		err = e.followService(ctx, relay, service, mine.ID(), signal, known)
-		if err != nil && !passing(err) {
-			return notInterrupted(ctx, err)
-		}
+	if f.catalogue, err = relay.Watch(ctx); err != nil {
+		return notInterrupted(ctx, fmt.Errorf("reading the catalogue: %w", err))
 	}
-	return nil
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range f.catalogue.Events() {
+			wake(moved)
+		}
+	}()
+	defer func() { f.catalogue.Close(); <-done }()
+	return notInterrupted(ctx, f.run(ctx, moved, refs))
+}
+
+// wake signals c unless it is signalled already.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // notInterrupted drops an error that is no more than the end of ctx: that is how a watch ends.
@@ -63,49 +83,74 @@ func notInterrupted(ctx context.Context, err error) error {
 	return explain(err)
 }
 
-// passing reports whether err is of a sidecar or relay that went away, and may come again.
-func passing(err error) bool {
-	return errors.Is(err, client.ErrDisconnected) || errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrNotFound)
+// run looks at the refs whenever there is a reason to.
+func (f *follower) run(ctx context.Context, moved, refs <-chan struct{}) error {
+	changed := false // the refs, since they were printed
+	trouble := ""    // as reported
+	for {
+		var retry <-chan time.Time
+		if err := f.look(ctx, changed); err != nil && !passing(err) {
+			return err
+		} else if err != nil {
+			f.watched = ""
+			retry = time.After(retryPause)
+			if text := explain(err).Error(); text != trouble {
+				trouble = text
+				fmt.Fprintf(f.p.Err, "git-sidecar: %s; trying again\n", printable(text))
+			}
+		} else if f.watched != "" {
+			trouble = ""
+		}
+		changed = false
+		select {
+		case <-retry:
+		case <-moved:
+		case <-refs:
+			changed = true
+		case <-f.relay.Closed():
+			return fmt.Errorf("the connection to the relay ended: %w", f.relay.Err())
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
-// followService prints changes until the service or the connection is gone.
-func (e *exploration) followService(ctx context.Context, relay *client.Client, service client.ServiceInfo, mine string, signal <-chan struct{}, known map[string]string) error {
-	catalogue, err := relay.Watch(ctx)
-	if err != nil {
-		return fmt.Errorf("reading the catalogue: %w", err)
-	}
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		for event := range catalogue.Events() {
-			there := event.Kind != client.CatalogSnapshot || slices.ContainsFunc(event.Services, func(s client.ServiceInfo) bool { return s.ID == service.ID })
-			if !there || event.Kind == client.ServiceRemoved && event.Service.ID == service.ID {
-				return
-			}
+// passing reports whether err is of a sidecar or relay that is going away, and may come again.
+func passing(err error) bool {
+	for _, one := range []error{client.ErrDisconnected, client.ErrUnavailable, client.ErrNotFound, client.ErrOverloaded, client.ErrTimeout} {
+		if errors.Is(err, one) {
+			return true
 		}
-	}()
-	defer func() { catalogue.Close(); <-gone }()
-	err = relay.Call(ctx, service.ID, "watchRefs", reader.WatchParams{Repo: e.repo, ServiceID: mine}, nil)
-	if err != nil {
-		return fmt.Errorf("watching refs: %w", err)
 	}
-	for {
-		remote := explore.New(relay, service.ID, e.repo, relay.Limits().FrameBytes)
-		refs, head, err := remote.Refs(ctx, e.prefix)
+	return false
+}
+
+// look subscribes to the sidecar if that is another one than before, and prints how the refs have changed if they
+// may have.
+func (f *follower) look(ctx context.Context, changed bool) error {
+	services := f.catalogue.State()
+	at := slices.IndexFunc(services, f.serves)
+	if at < 0 {
+		f.watched = ""
+		return nil
+	}
+	service, mine := services[at].ID, f.mine.ID()
+	if now := service + " " + mine; now != f.watched {
+		err := f.relay.Call(ctx, service, "watchRefs", reader.WatchParams{Repo: f.repo, ServiceID: mine}, nil)
 		if err != nil {
-			return err
+			return fmt.Errorf("watching refs: %w", err)
 		}
-		if err := e.printChanges(known, refs, head); err != nil {
-			return err
-		}
-		select {
-		case <-signal:
-		case <-gone:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		f.watched, changed = now, true
 	}
+	if !changed {
+		return nil
+	}
+	remote := explore.New(f.relay, service, f.repo, f.relay.Limits().FrameBytes)
+	refs, head, err := remote.Refs(ctx, f.prefix)
+	if err != nil {
+		return err
+	}
+	return f.printChanges(refs, head)
 }
 
 // change is one changed ref in JSON.
@@ -115,25 +160,25 @@ type change struct {
 	OID    string `json:"oid,omitempty"`
 }
 
-// printChanges prints how the refs differ from known, which it brings up to date.
-func (e *exploration) printChanges(known map[string]string, refs []reader.Ref, head reader.Head) error {
+// printChanges prints how the refs differ from those known, which it brings up to date.
+func (f *follower) printChanges(refs []reader.Ref, head reader.Head) error {
 	now := make(map[string]string, len(refs)+1)
 	for _, ref := range refs {
 		now[ref.Name] = ref.OID
 	}
-	if e.prefix == "" && head.OID != "" {
+	if f.prefix == "" && head.OID != "" {
 		now["HEAD"] = head.OID
 	}
-	for _, name := range slices.Sorted(maps.Keys(known)) {
+	for _, name := range slices.Sorted(maps.Keys(f.known)) {
 		if _, there := now[name]; !there {
-			if err := e.printChange("-", change{"gone", name, ""}); err != nil {
+			if err := f.printChange("-", change{"gone", name, ""}); err != nil {
 				return err
 			}
-			delete(known, name)
+			delete(f.known, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
-		was, there := known[name]
+		was, there := f.known[name]
 		if there && was == now[name] {
 			continue
 		}
@@ -141,10 +186,10 @@ func (e *exploration) printChanges(known map[string]string, refs []reader.Ref, h
 		if there {
 			mark, c.Change = "~", "moved"
 		}
-		if err := e.printChange(mark, c); err != nil {
+		if err := f.printChange(mark, c); err != nil {
 			return err
 		}
-		known[name] = now[name]
+		f.known[name] = now[name]
 	}
 	return nil
 }

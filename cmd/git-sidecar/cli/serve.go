@@ -145,7 +145,7 @@ func (s *service) serveOn(ctx context.Context, relay *client.Client, repos []*re
 		Repos:      repos,
 		FrameBytes: func() int { return relay.Limits().FrameBytes },
 		Notify:     relay.Notify,
-		Catalogue:  catalogue.State,
+		Lookup:     catalogue.Lookup,
 		Poll:       s.poll,
 		Log:        s.logger(),
 	})

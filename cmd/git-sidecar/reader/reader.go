@@ -80,10 +80,10 @@ type Metadata struct {
 // Config is what a Reader works with.
 type Config struct {
 	Repos      []*repo.Repo
-	FrameBytes func() int                                       // longest line that the relay takes; 0: unknown
-	Notify     func(serviceID, method string, params any) error // sends a notification to a service
-	Catalogue  func() []client.ServiceInfo                      // the newest state, for an id not seen yet
-	Poll       time.Duration                                    // between two looks at watched refs
+	FrameBytes func() int                                        // longest line that the relay takes; 0: unknown
+	Notify     func(serviceID, method string, params any) error  // sends a notification to a service
+	Lookup     func(serviceID string) (client.ServiceInfo, bool) // the newest state of a service in the catalogue
+	Poll       time.Duration                                     // between two looks at watched refs
 	Log        *slog.Logger
 }
 

@@ -26,8 +26,8 @@ type bench struct {
 	*Reader
 	t      *testing.T
 	frame  int
-	notes  chan string // serviceIds that were notified
-	newest []client.ServiceInfo
+	notes  chan string       // serviceIds that were notified
+	newest map[string]string // serviceId → clientId
 }
 
 func newBench(t *testing.T, f *fixture.Repository) *bench {
@@ -35,7 +35,7 @@ func newBench(t *testing.T, f *fixture.Repository) *bench {
 	work, err := repo.Open(t.Context(), "work", f.Dir)
 	check(t, err)
 	t.Cleanup(work.Close)
-	b := &bench{t: t, frame: 1 << 20, notes: make(chan string, 100)}
+	b := &bench{t: t, frame: 1 << 20, notes: make(chan string, 100), newest: map[string]string{}}
 	b.Reader, err = New(Config{
 		Repos:      []*repo.Repo{work},
 		FrameBytes: func() int { return b.frame },
@@ -44,9 +44,12 @@ func newBench(t *testing.T, f *fixture.Repository) *bench {
 			b.notes <- fmt.Sprint(id, " ", method, " ", string(text))
 			return err
 		},
-		Catalogue: func() []client.ServiceInfo { return b.newest },
-		Poll:      5 * time.Millisecond,
-		Log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError + 1})),
+		Lookup: func(id string) (client.ServiceInfo, bool) {
+			owner, ok := b.newest[id]
+			return client.ServiceInfo{ID: id, ClientID: owner}, ok
+		},
+		Poll: 5 * time.Millisecond,
+		Log:  slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError + 1})),
 	})
 	check(t, err)
 	return b

@@ -9,12 +9,10 @@ import (
 	"github.com/ahprelay/ahprelay/cmd/git-sidecar/fixture"
 )
 
-func set(id, owner string) client.CatalogEvent {
-	return client.CatalogEvent{Kind: client.ServiceSet, Service: client.ServiceInfo{ID: id, ClientID: owner}}
-}
-
-func removed(id string) client.CatalogEvent {
-	return client.CatalogEvent{Kind: client.ServiceRemoved, Service: client.ServiceInfo{ID: id}}
+// leave removes a service from the catalogue.
+func (b *bench) leave(id string) {
+	delete(b.newest, id)
+	b.watchers.apply(client.CatalogEvent{Kind: client.ServiceRemoved, Service: client.ServiceInfo{ID: id}})
 }
 
 // watching runs Watch for the length of the test.
@@ -31,9 +29,9 @@ func TestWatchersHearOfChanges(t *testing.T) {
 	f := fixture.New(t)
 	b := newBench(t, f)
 	b.watching()
-	b.watchers.apply(set("s1", "me"))
-	b.watchers.apply(set("s2", "other"))
-	b.newest = []client.ServiceInfo{{ID: "s3", ClientID: "me"}}
+	b.newest["s1"] = "me"
+	b.newest["s2"] = "other"
+	b.newest["s3"] = "me"
 	watch := func(id string) string { return `{"repo":"work","serviceId":"` + id + `"}` }
 	for range 3 {
 		b.expect("watchRefs", watch("s1"), ok)
@@ -48,19 +46,19 @@ func TestWatchersHearOfChanges(t *testing.T) {
 	}
 	f.Commit("one")
 	heard(`s1 refsChanged {"repo":"work"}`)
-	b.expect("watchRefs", watch("s3"), ok) // known to the newest state only
+	b.expect("watchRefs", watch("s3"), ok)
 	b.expect("unwatchRefs", watch("s1"), ok)
 	b.expect("unwatchRefs", watch("s1"), ok)
 	f.Git("branch", "topic")
 	heard(`s3 refsChanged {"repo":"work"}`)
-	b.watchers.apply(removed("s3"))
+	b.leave("s3")
 	if b.ask(t.Context(), "other", "watchRefs", watch("s2")) != ok {
 		t.Error("the owner of s2 may not watch")
 	}
 	b.expect("unwatchRefs", watch("s2"), `-32009 {"serviceId":"s2"}`)
 	f.Git("branch", "-D", "topic")
 	heard(`s2 refsChanged {"repo":"work"}`)
-	b.watchers.apply(removed("s2"))
+	b.leave("s2")
 	if len(b.watchers.subs)+len(b.watchers.counts) != 0 {
 		t.Errorf("left over: %v %v", b.watchers.subs, b.watchers.counts)
 	}
@@ -69,10 +67,11 @@ func TestWatchersHearOfChanges(t *testing.T) {
 func TestSnapshotForgetsWhoIsGone(t *testing.T) {
 	b := newBench(t, fixture.New(t))
 	for _, id := range []string{"s1", "s2"} {
-		b.watchers.apply(set(id, "me"))
+		b.newest[id] = "me"
 		b.expect("watchRefs", `{"repo":"work","serviceId":"`+id+`"}`, ok)
 	}
-	b.watchers.apply(client.CatalogEvent{Kind: client.CatalogSnapshot, Services: []client.ServiceInfo{{ID: "s2", ClientID: "me"}, {ID: "s9", ClientID: "you"}}})
+	b.newest = map[string]string{"s2": "me", "s9": "you"}
+	b.watchers.apply(client.CatalogEvent{Kind: client.CatalogSnapshot})
 	if got := b.watchers.of("work"); len(got) != 1 || got[0] != "s2" || b.watchers.counts["me"] != 1 {
 		t.Errorf("subscribers %v, counts %v", got, b.watchers.counts)
 	}
@@ -84,7 +83,7 @@ func TestWatchersAreBounded(t *testing.T) {
 	b := newBench(t, fixture.New(t))
 	ask := func(client string, n int) string {
 		id := fmt.Sprint(client, "-", n)
-		b.watchers.apply(set(id, client))
+		b.newest[id] = client
 		return b.ask(t.Context(), client, "watchRefs", `{"repo":"work","serviceId":"`+id+`"}`)
 	}
 	for c := range watchersMax / watchersPerClientMax {
@@ -102,6 +101,7 @@ func TestWatchersAreBounded(t *testing.T) {
 	if got := ask("last", 0); got != `-32020 {"limit":"watchers","max":1024}` {
 		t.Error(got)
 	}
+	clear(b.newest)
 	b.watchers.apply(client.CatalogEvent{Kind: client.CatalogSnapshot})
 	if got := ask("last", 1); got != ok {
 		t.Error(got)
@@ -112,7 +112,7 @@ func TestLookerRestsWithoutSubscribers(t *testing.T) {
 	f := fixture.New(t)
 	b := newBench(t, f)
 	b.watching()
-	b.watchers.apply(set("s1", "me"))
+	b.newest["s1"] = "me"
 	l := b.watchers.looker["work"]
 	for range 3 {
 		b.expect("watchRefs", `{"repo":"work","serviceId":"s1"}`, ok)

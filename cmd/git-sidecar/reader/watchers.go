@@ -14,20 +14,20 @@ const (
 // subscription is one service that wants to hear of one repository.
 type subscription struct{ repo, serviceID string }
 
-// watchers knows who wants to hear of changed refs, and who owns which service. Following the catalogue it
-// forgets the subscriptions of services that are gone.
+// watchers knows who wants to hear of changed refs. Following the catalogue it forgets the subscriptions of
+// services that are gone: add looks into a newer state than apply has reached, so that none is forgotten too
+// early and the removal of each is still to come.
 type watchers struct {
 	cfg    Config
 	looker map[string]*looker // by repository
 
 	mu     sync.Mutex
-	owner  map[string]string       // every service of the catalogue → clientId
 	subs   map[subscription]string // → clientId of the subscriber
 	counts map[string]int          // subscriptions by clientId
 }
 
 func newWatchers(cfg Config) *watchers {
-	w := &watchers{cfg: cfg, looker: make(map[string]*looker), owner: make(map[string]string),
+	w := &watchers{cfg: cfg, looker: make(map[string]*looker),
 		subs: make(map[subscription]string), counts: make(map[string]int)}
 	for _, one := range cfg.Repos {
 		w.looker[one.Name()] = &looker{repo: one, wake: make(chan struct{}, 1)}
@@ -35,30 +35,16 @@ func newWatchers(cfg Config) *watchers {
 	return w
 }
 
-// ownerOf returns the client whose service id is. An id that is not known yet is looked up in the newest
-// state, which the changes that Follow reads may not have reached.
-func (w *watchers) ownerOf(id string) (string, bool) {
-	if owner, ok := w.owner[id]; ok {
-		return owner, true
-	}
-	for _, s := range w.cfg.Catalogue() {
-		if s.ID == id {
-			return s.ClientID, true
-		}
-	}
-	return "", false
-}
-
 // add enters sub for the client sender.
 func (w *watchers) add(sub subscription, sender string) *client.Error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	owner, known := w.ownerOf(sub.serviceID)
+	service, known := w.cfg.Lookup(sub.serviceID)
 	_, there := w.subs[sub]
 	switch {
 	case !known:
 		return failure(codeNotFound, "no such service in the catalogue", data{ServiceID: sub.serviceID})
-	case owner != sender:
+	case service.ClientID != sender:
 		return failure(codePermissionDenied, "the service belongs to another client", data{ServiceID: sub.serviceID})
 	case there:
 		return nil
@@ -97,7 +83,6 @@ func (w *watchers) forget(sub subscription) {
 
 // gone forgets what the service id has subscribed to. w.mu is held.
 func (w *watchers) gone(id string) {
-	delete(w.owner, id)
 	for name := range w.looker {
 		if sub := (subscription{name, id}); w.subs[sub] != "" {
 			w.forget(sub)
@@ -130,17 +115,11 @@ func (w *watchers) apply(event client.CatalogEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch event.Kind {
-	case client.ServiceSet:
-		w.owner[event.Service.ID] = event.Service.ClientID
 	case client.ServiceRemoved:
 		w.gone(event.Service.ID)
 	case client.CatalogSnapshot:
-		clear(w.owner)
-		for _, s := range event.Services {
-			w.owner[s.ID] = s.ClientID
-		}
 		for sub := range w.subs {
-			if _, there := w.owner[sub.serviceID]; !there {
+			if _, there := w.cfg.Lookup(sub.serviceID); !there {
 				w.forget(sub)
 			}
 		}
