@@ -93,24 +93,26 @@ func listenUnix(path string, mode os.FileMode) (net.Listener, error) {
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false)
-	if err := errors.Join(os.Chmod(temporary, mode), os.Rename(temporary, path)); err != nil {
+	own, err := os.Lstat(temporary)
+	if err := errors.Join(err, os.Chmod(temporary, mode), os.Rename(temporary, path)); err != nil {
 		_ = l.Close()
 		return nil, err
 	}
-	return &unixListener{UnixListener: l, path: path}, nil
+	return &unixListener{UnixListener: l, path: path, own: own}, nil
 }
 
 // unixListener removes its socket when it is closed, if it is still its own.
 type unixListener struct {
 	*net.UnixListener
 	path string
+	own  fs.FileInfo
 }
 
 func (l *unixListener) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }
 
 func (l *unixListener) Close() error {
 	err := l.UnixListener.Close()
-	if err == nil {
+	if info, gone := os.Lstat(l.path); err == nil && gone == nil && os.SameFile(info, l.own) {
 		_ = os.Remove(l.path)
 	}
 	return err

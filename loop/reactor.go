@@ -92,6 +92,7 @@ func (r *reactor) OnOpen(gc gnet.Conn) ([]byte, gnet.Action) {
 	c, ok := gc.Context().(*conn)
 	if !ok {
 		r.loop = gc.EventLoop()
+		r.writable.start()
 		return nil, gnet.None
 	}
 	id, admitted := r.core.Open(r.now(), c.info)

@@ -32,7 +32,6 @@ func newWritable(ready func([]relay.PeerID)) (*writable, error) {
 	if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, w.wake[0], &event); err != nil {
 		return nil, os.NewSyscallError("epoll_ctl", err)
 	}
-	w.ended.Go(w.run)
 	return w, nil
 }
 
@@ -48,6 +47,9 @@ func (w *writable) watch(fd int, id relay.PeerID, known bool) bool {
 
 // forget takes a descriptor out of the set, before it is closed.
 func (w *writable) forget(fd int) { _ = unix.EpollCtl(w.epoll, unix.EPOLL_CTL_DEL, fd, nil) }
+
+// start begins to watch. Whatever ready needs must be there by now.
+func (w *writable) start() { w.ended.Go(w.run) }
 
 func (w *writable) run() {
 	events := make([]unix.EpollEvent, 128)

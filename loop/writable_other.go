@@ -36,7 +36,6 @@ func newWritable(ready func([]relay.PeerID)) (*writable, error) {
 	if err := w.change(w.wake[0], unix.EVFILT_READ, unix.EV_ADD); err != nil {
 		return nil, os.NewSyscallError("kevent", err)
 	}
-	w.ended.Go(w.run)
 	return w, nil
 }
 
@@ -62,6 +61,9 @@ func (w *writable) forget(fd int) {
 	w.mu.Unlock()
 	_ = w.change(fd, unix.EVFILT_WRITE, unix.EV_DELETE)
 }
+
+// start begins to watch. Whatever ready needs must be there by now.
+func (w *writable) start() { w.ended.Go(w.run) }
 
 func (w *writable) run() {
 	events := make([]unix.Kevent_t, 128)
