@@ -71,7 +71,6 @@ func Dial(ctx context.Context, rawURL string, opts ...Option) (*Client, error) {
 		c.wg.Wait()
 		return nil, err
 	}
-	c.setLink(l)
 	go c.supervise(l)
 	return c, nil
 }
@@ -166,7 +165,7 @@ func (c *Client) Flush(ctx context.Context) error {
 	return nil
 }
 
-// setLink makes l the connection that calls use from now on.
+// setLink makes l the connection that calls use from now on. It runs on l's reader.
 func (c *Client) setLink(l *link) {
 	c.mu.Lock()
 	c.link.Store(l)

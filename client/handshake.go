@@ -145,6 +145,7 @@ func (l *link) initialize(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		l.c.setLink(l) // first, so that who learns of a service from the catalogue can call it
 		return l.c.cat.resumed(l, r)
 	})
 	return err
@@ -162,6 +163,7 @@ func (l *link) reconnect(ctx context.Context, before *link) error {
 		if err != nil {
 			return err
 		}
+		l.c.setLink(l) // first, so that who learns of a service from the catalogue can call it
 		return l.c.cat.resumed(l, r)
 	})
 	return err

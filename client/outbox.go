@@ -59,11 +59,14 @@ func (o *outbox) unlock() {
 	}
 }
 
+// forceMax is how much a relay that does not read can make the reader pile up.
+const forceMax = 16 << 20
+
 // force appends a whole message whatever the bound; for the few small ones that the reader sends, since
-// the reader must never wait for the writer.
+// the reader must never wait for the writer. Beyond forceMax it drops them.
 func (o *outbox) force(msg []byte) {
 	o.mu.Lock()
-	if o.err == nil {
+	if o.err == nil && len(o.buf) < o.bound+forceMax {
 		o.buf = append(o.buf, msg...)
 	}
 	o.unlock()

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -211,5 +212,69 @@ func TestPolicyPause(t *testing.T) {
 	}
 	if p := (ReconnectPolicy{}).filled(); p.Min != 100*time.Millisecond || p.Max != 10*time.Second || p.Timeout != 10*time.Second {
 		t.Fatal(p)
+	}
+}
+
+// What happens to services while the client is connecting again.
+func TestReconnectServices(t *testing.T) {
+	events := make(recorder, 10)
+	c, p, f := dialed(t, events.option())
+	s1 := registered(t, c, p, 2, nil)
+	wait := async(t, func() (err error) {
+		_, err = c.Register(deadline(t), json.RawMessage(`{"n":2}`), nil)
+		return err
+	})
+	p.read()
+	p.send(`{"jsonrpc":"2.0","id":3,"result":{"serviceId":"s2"}}`)
+	if err := wait(); err != nil {
+		t.Fatal(err)
+	}
+	s2 := c.registered()[1]
+	p.conn.Close()
+	events.next(t)
+	if err := s1.Update(deadline(t), json.RawMessage(`{"n":9}`)); !errors.Is(err, ErrDisconnected) {
+		t.Fatal(err)
+	}
+	p = f.accept()
+	p.read()
+	p.send(`{"jsonrpc":"2.0","id":1,"result":{"type":"replay","actions":[],"missing":[],` + helloTail)
+	p.want(`{"jsonrpc":"2.0","id":2,"method":"client/registerService","params":{"channel":"ahp-client-services://","metadata":{"protocol":"x"}}}`)
+	// Before the relay has answered: one service goes, which needs no message, and one comes.
+	if err := s2.Unregister(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	wait = async(t, func() (err error) {
+		_, err = c.Register(deadline(t), json.RawMessage(`{"n":3}`), nil)
+		return err
+	})
+	p.want(`{"jsonrpc":"2.0","id":3,"method":"client/registerService","params":{"channel":"ahp-client-services://","metadata":{"n":3}}}`)
+	p.send(`{"jsonrpc":"2.0","id":3,"result":{"serviceId":"t3"}}`)
+	if err := wait(); err != nil {
+		t.Fatal(err)
+	}
+	p.send(`{"jsonrpc":"2.0","id":2,"result":{"serviceId":"t1"}}`)
+	e, ok := events.next(t).(Reconnected)
+	if !ok || len(e.Services) != 1 || e.Services["s1"] != "t1" {
+		t.Fatal(e)
+	}
+	flush(t, c, p, 4)
+	// Draining: the relay will close, so the service is not given up.
+	p.conn.Close()
+	events.next(t)
+	p = f.accept()
+	p.read()
+	p.send(`{"jsonrpc":"2.0","id":1,"result":{"type":"replay","actions":[],"missing":[],` + helloTail)
+	p.read()
+	p.send(`{"jsonrpc":"2.0","id":2,"error":{"code":-32053,"message":"draining","data":{"delivered":"never"}}}`)
+	p = f.accept()
+	p.read()
+	p.send(`{"jsonrpc":"2.0","id":1,"result":{"type":"replay","actions":[],"missing":[],` + helloTail)
+	p.read()
+	p.send(`{"jsonrpc":"2.0","id":2,"result":{"serviceId":"u1"}}`)
+	p.read()
+	p.send(`{"jsonrpc":"2.0","id":3,"result":{"serviceId":"u3"}}`)
+	e, ok = events.next(t).(Reconnected)
+	if !ok || len(e.Services) != 2 || e.Services["t1"] != "u1" || e.Services["t3"] != "u3" || len(e.Failed) != 0 {
+		t.Fatal(e)
 	}
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ type Service struct {
 
 	mu           sync.Mutex
 	id           string
+	home         *link // where id is registered
 	gone         bool
 	lanes        map[string]*lane // ordered: by the sender's clientId; otherwise one, under ""
 	waiting      int              // notifications in the lanes
@@ -112,7 +114,7 @@ func (s *Service) register(ctx context.Context, l *link, first bool) error {
 			}
 			l.services[id] = s
 			s.mu.Lock()
-			s.id = id
+			s.id, s.home = id, l
 			s.mu.Unlock()
 			if first {
 				s.c.mu.Lock()
@@ -151,6 +153,14 @@ func (s *Service) ID() string {
 	return s.id
 }
 
+// where returns the link that the service is registered on and its id there. Both change together, so
+// that nothing is said about an old id on a new connection.
+func (s *Service) where() (*link, string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.home, s.id
+}
+
 // Update replaces the service's metadata.
 func (s *Service) Update(ctx context.Context, metadata any) error {
 	raw, err := encodeMetadata(metadata)
@@ -161,8 +171,8 @@ func (s *Service) Update(ctx context.Context, metadata any) error {
 		return err
 	}
 	defer func() { <-s.change }()
-	params := appendMetadata(nil, s.ID(), raw)
-	if _, err := s.c.link.Load().requestRaw(ctx, "client/updateService", params, &pendingCall{}); err != nil {
+	l, id := s.where()
+	if _, err := l.requestRaw(ctx, "client/updateService", appendMetadata(nil, id, raw), &pendingCall{}); err != nil {
 		return fmt.Errorf("client: update: %w", s.c.because(err))
 	}
 	s.metadata = raw
@@ -180,13 +190,13 @@ func (s *Service) Unregister(ctx context.Context) error {
 	}
 	defer func() { <-s.change }()
 	s.remove()
-	l, id := s.c.link.Load(), s.ID()
+	l, id := s.where()
 	_, err := l.requestRaw(ctx, "client/unregisterService", appendMetadata(nil, id, nil), &pendingCall{
 		sink: func([]byte) error { delete(l.services, id); return nil },
 		late: func([]byte) { delete(l.services, id) },
 	})
-	if err != nil {
-		return fmt.Errorf("client: unregister: %w", s.c.because(err))
+	if err != nil && !errors.Is(err, ErrDisconnected) { // a lost connection takes the service along
+		return fmt.Errorf("client: unregister: %w", err)
 	}
 	return nil
 }

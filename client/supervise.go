@@ -26,8 +26,10 @@ func (c *Client) supervise(l *link) {
 		c.ev.emit(Disconnected{Err: cause, Reconnecting: true})
 		next, err := c.restore(l, time.Since(started))
 		if err != nil {
-			c.cancel(err)
-			c.ev.emit(Disconnected{Err: err})
+			if c.stop.Err() == nil {
+				c.cancel(err)
+				c.ev.emit(Disconnected{Err: err})
+			}
 			return
 		}
 		l = next
@@ -95,17 +97,16 @@ func (c *Client) restore(l *link, lived time.Duration) (*link, error) {
 		if err := sleep(c.stop, pause); err != nil {
 			return nil, err
 		}
-		next, err := c.attempt(l, policy.Timeout)
+		next, err := c.attempt(policy.Timeout)
 		if err == nil {
-			c.setLink(next)
 			var failed map[string]error
 			if failed, err = c.reregister(next, old); err == nil {
 				c.opt.log.Info("connected to the relay again")
-				c.ev.emit(Reconnected{Services: renamed(old, failed), Failed: failed})
+				c.ev.emit(Reconnected{Services: renamed(old, next), Failed: failed})
 				return next, nil
 			}
 			<-next.done
-			l = next
+			l, err = next, next.reason()
 			floor = l.comeBack()
 		} else {
 			floor = 0
@@ -127,10 +128,10 @@ func (l *link) comeBack() time.Duration {
 	return l.closing.ReconnectAfter
 }
 
-func (c *Client) attempt(before *link, timeout time.Duration) (*link, error) {
+func (c *Client) attempt(timeout time.Duration) (*link, error) {
 	ctx, cancel := context.WithTimeout(c.stop, timeout)
 	defer cancel()
-	return c.connect(ctx, before)
+	return c.connect(ctx, c.link.Load())
 }
 
 // reregister registers the services on l. It returns, by old id, those that the relay refused, which
@@ -142,11 +143,14 @@ func (c *Client) reregister(l *link, old map[*Service]string) (failed map[string
 		if s.acquire(ctx) != nil {
 			continue // unregistered meanwhile
 		}
-		err := s.register(ctx, l, false)
+		var err error
+		if home, _ := s.where(); home != l { // else Register was quicker
+			err = s.register(ctx, l, false)
+		}
 		<-s.change
 		var refused *Error
 		switch {
-		case errors.As(err, &refused):
+		case errors.As(err, &refused) && !errors.Is(err, ErrOverloaded): // overloaded: draining, it will close
 			s.remove()
 			if failed == nil {
 				failed = map[string]error{}
@@ -160,12 +164,12 @@ func (c *Client) reregister(l *link, old map[*Service]string) (failed map[string
 	return failed, nil
 }
 
-// renamed maps the old ids of the services that are registered again to their new ones.
-func renamed(old map[*Service]string, failed map[string]error) map[string]string {
+// renamed maps the old ids of the services that are registered on l to their new ones.
+func renamed(old map[*Service]string, l *link) map[string]string {
 	ids := map[string]string{}
 	for s, id := range old {
-		if failed[id] == nil {
-			ids[id] = s.ID()
+		if home, now := s.where(); home == l {
+			ids[id] = now
 		}
 	}
 	return ids
