@@ -115,6 +115,47 @@ func TestReload(t *testing.T) {
 	run(t, "", nil, "services", "--relay", url, "--json").is(t, result{out: "[]\n"})
 }
 
+// TestReloadEveryLimit: all limits that need no restart change while the relay runs.
+func TestReloadEveryLimit(t *testing.T) {
+	t.Parallel()
+	path := file(t, "")
+	p, url := relay(t, "--config", path)
+	text := `overload = "disconnect"
+[limits]
+frame_bytes_max = 1000000
+depth_max = 100
+client_id_bytes_max = 100
+method_bytes_max = 100
+metadata_bytes_max = 10000
+protocol_errors_max = 10
+memory_bytes_max = 100000000
+services_per_connection_max = 10
+catalog_bytes_max = 1000000
+subscriptions_per_connection_max = 10
+catalog_changes_per_second_max = 10
+inflight_per_connection_max = 10
+inflight_per_service_max = 10
+request_timeout = "200ms"
+request_timeout_max = "300ms"
+handshake_timeout = "3s"
+idle_timeout = "4s"
+stall_timeout = "5s"
+drain_timeout = "6s"
+queue_bytes_soft = 1000000
+queue_bytes_hard = 10000000
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(syscall.SIGHUP)
+	if e := parseEntry(t, p.err.next(t)); e.Level != "INFO" || e.Msg != "reloaded" {
+		t.Errorf("%+v", e)
+	}
+	_, id := service(t, url, `{}`, "--exec", "sleep 60")
+	r := run(t, "", nil, "call", "--relay", url, id, "m", "--timeout", "1m")
+	r.is(t, result{code: 1, err: "ahprelay: error -32051: request timed out\ndata: {\"delivered\":\"maybe\"}\n"})
+}
+
 // tokenHash is the SHA-256 of "secret".
 const tokenHash = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
 

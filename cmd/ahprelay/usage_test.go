@@ -14,7 +14,7 @@ func TestWrongUsage(t *testing.T) {
 	for _, tc := range []struct {
 		args, err, hint string
 	}{
-		{"", "a command is missing: call, completion, config, help, limits, notify, register, serve, services, version", "ahprelay"},
+		{"", "a command is missing: bench, call, completion, config, help, limits, notify, register, serve, services, version", "ahprelay"},
 		{"serv", `unknown command "serv", the nearest known one is "serve"`, "ahprelay"},
 		{"config", "a command is missing: check, show", "ahprelay config"},
 		{"config chek", `unknown command "chek", the nearest known one is "check"`, "ahprelay config"},
@@ -55,7 +55,7 @@ func TestWrongUsage(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for _, name := range []string{
-		"", "serve", "services", "call", "notify", "register", "config", "config check", "config show", "limits", "version", "help",
+		"", "serve", "services", "call", "notify", "register", "config", "config check", "config show", "limits", "version", "help", "bench",
 		"completion", "completion bash", "completion zsh", "completion fish",
 	} {
 		t.Run(name, func(t *testing.T) {
