@@ -89,7 +89,7 @@ func (s *Server) start() error {
 		return fmt.Errorf("starting the relay: %w", err)
 	}
 	s.config.Relay.Limits.ConnectionsMax = config.Limits.ConnectionsMax
-	if s.reactor, err = newReactor(core, s.log, s.stop); err != nil {
+	if s.reactor, err = newReactor(core, s.config.Coalesce, s.log, s.stop); err != nil {
 		return fmt.Errorf("starting the relay: %w", err)
 	}
 	s.client, err = gnet.NewClient(s.reactor, gnet.WithReadBufferCap(readBufferBytes), gnet.WithNumEventLoop(1), gnet.WithLogger(quiet{s.log}))

@@ -25,6 +25,7 @@ type conn struct {
 	blocked bool      // waits to take output again
 	watched bool      // fd is known to the writable watcher
 	closing bool      // the core wants it closed
+	chatter chatter
 }
 
 // reactor is the gnet event handler. Every mutation of the core is followed by settle.
@@ -45,15 +46,20 @@ type reactor struct {
 	halted   atomic.Bool
 
 	writable *writable
+	coalesce *coalescer // nil: off
 	timer    *time.Timer
 	armed    time.Duration // when the timer fires, 0: not armed
 	notes    noteLog
 }
 
-func newReactor(core *relay.Core, log *slog.Logger, stop func(error)) (*reactor, error) {
+func newReactor(core *relay.Core, pause time.Duration, log *slog.Logger, stop func(error)) (*reactor, error) {
 	r := &reactor{core: core, log: log, stop: stop, start: time.Now(), notes: noteLog{log: log}}
 	var err error
 	if r.writable, err = newWritable(r.unblock); err != nil {
+		return nil, err
+	}
+	if r.coalesce, err = newCoalescer(pause); err != nil {
+		r.writable.close()
 		return nil, err
 	}
 	r.timer = time.AfterFunc(time.Hour, func() { _ = r.execute(r.tick) })
@@ -79,6 +85,7 @@ func (r *reactor) halt() { r.halted.Store(true) }
 func (r *reactor) release() {
 	r.timer.Stop()
 	r.writable.close()
+	r.coalesce.close()
 	_ = r.far.Close()
 	for _, c := range r.conns {
 		if c != nil && c.orphan && c.fd >= 0 {
@@ -104,6 +111,7 @@ func (r *reactor) OnOpen(gc gnet.Conn) ([]byte, gnet.Action) {
 		r.conns = append(r.conns, nil)
 	}
 	r.conns[uint32(id)] = c
+	r.coalesce.add(c.fd)
 	r.rearm()
 	return nil, gnet.None
 }
@@ -115,7 +123,8 @@ func (r *reactor) OnTraffic(gc gnet.Conn) gnet.Action {
 	if !ok || c.gc == nil {
 		return gnet.None
 	}
-	r.core.Receive(r.now(), c.id, data)
+	now := r.now()
+	r.core.Receive(now, c.id, data)
 	if r.flushing || r.core.DirtyCount() > 1 {
 		r.flushLater()
 		return gnet.None
@@ -126,6 +135,7 @@ func (r *reactor) OnTraffic(gc gnet.Conn) gnet.Action {
 	if c.closing {
 		return gnet.Close
 	}
+	r.coalesce.read(c, len(data), now)
 	return gnet.None
 }
 
@@ -155,6 +165,9 @@ func (r *reactor) OnClose(gc gnet.Conn, err error) gnet.Action {
 		return gnet.None // refused
 	}
 	c.gc = nil
+	if !c.chatter.hot {
+		r.coalesce.remove(c.fd)
+	}
 	if c.watched {
 		r.writable.forget(c.fd)
 		c.watched = false
@@ -265,6 +278,7 @@ func (r *reactor) write(c *conn, out []byte) bool {
 		return false
 	}
 	n = max(n, 0)
+	c.chatter.delivered = true
 	r.core.Wrote(r.now(), c.id, n)
 	if n == len(out) {
 		return true
