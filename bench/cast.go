@@ -178,7 +178,7 @@ func (c *cast) scriptCalls(i int, m *Member, bodies [][]byte) {
 
 // source makes m a sender of the engine.
 func (c *cast) source(m *Member) *sender {
-	s := &sender{engine: c.engine, sock: c.sockets[m.Tx], receipts: c.Instance.Dialect.Receipt() != nil, every: int64(c.Every)}
+	s := &sender{engine: c.engine, sock: c.sockets[m.Tx], receipts: c.Instance.Dialect.Receipt() != nil, every: int64(c.Every), piece: c.Piece}
 	if c.Latency {
 		s.stamps = make([]int64, c.places())
 	}

@@ -8,7 +8,6 @@ type chatter struct {
 	name    string
 	engine  *engine
 	dialect Dialect
-	pos     int // in the receipt
 	tail    []byte
 }
 

@@ -23,12 +23,7 @@ func (AHP) Join(m *Member, addr string) error {
 		return err
 	}
 	m.Tx, m.Rx = conn, conn
-	subscribe := ""
-	if m.Observes {
-		subscribe = `,"initialSubscriptions":["ahp-client-services://"]`
-	}
-	_, err = ask(conn, 1, "initialize", fmt.Sprintf(`{"channel":"ahp-root://","protocolVersions":["1.0.0"],"clientId":%q,"clientInfo":{"name":"ahprelay bench","version":"1"}%s}`, m.Name, subscribe))
-	if err != nil {
+	if _, err := introduce(conn, m); err != nil {
 		return err
 	}
 	// Registrations go out together: 60,000 round trips would take longer than the run.
@@ -38,6 +33,17 @@ func (AHP) Join(m *Member, addr string) error {
 		}
 	}
 	return nil
+}
+
+// introduce makes the handshake.
+func introduce(conn *Conn, m *Member) (result, error) {
+	subscribe := ""
+	if m.Observes {
+		subscribe = `,"initialSubscriptions":["ahp-client-services://"]`
+	}
+	return ask(conn, 1, "initialize", fmt.Sprintf(
+		`{"channel":"ahp-root://","protocolVersions":["1.0.0"],"clientId":%q,"clientInfo":{"name":"ahprelay bench","version":"1"}%s}`,
+		m.Name, subscribe))
 }
 
 const registerBatch = 256
@@ -70,8 +76,10 @@ func register(conn *Conn, services []*Service) error {
 
 // result is what a run reads of an answer.
 type result struct {
-	ServiceID string          `json:"serviceId"`
-	Snapshots json.RawMessage `json:"snapshots"`
+	ServiceID string `json:"serviceId"`
+	Snapshots []struct {
+		FromSeq uint64 `json:"fromSeq"`
+	} `json:"snapshots"`
 }
 
 // ask makes one request and waits for its answer.

@@ -62,17 +62,38 @@ func (e *engine) drop(n int) { e.dropped += uint64(n) }
 // run drives senders and receivers for d.
 func (e *engine) run(d time.Duration) error {
 	e.clock()
-	for end := e.now + int64(d); e.now < end; {
-		wait, err := e.write()
-		if err != nil {
+	for end := e.now + int64(d); e.now < end; e.clock() {
+		if err := e.turn(time.Duration(end - e.now)); err != nil {
 			return err
 		}
-		if err := e.read(min(wait, time.Duration(end-e.now))); err != nil {
-			return err
-		}
-		e.clock()
 	}
 	return nil
+}
+
+// runFor drives senders and receivers for d, and on until least messages have arrived.
+func (e *engine) runFor(d time.Duration, least uint64) error {
+	least += e.delivered
+	if err := e.run(d); err != nil {
+		return err
+	}
+	for end := e.now + int64(drainTimeout); e.delivered < least; e.clock() {
+		if e.now > end {
+			return fmt.Errorf("%d messages are missing: they did not arrive within %v", least-e.delivered, drainTimeout)
+		}
+		if err := e.turn(time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turn writes what may be written and reads what there is, after waiting for it up to limit.
+func (e *engine) turn(limit time.Duration) error {
+	wait, err := e.write()
+	if err != nil {
+		return err
+	}
+	return e.read(min(wait, limit))
 }
 
 // drain starts nothing new, finishes what is begun and reads until everything has arrived.

@@ -22,6 +22,8 @@ type Options struct {
 	LoadCPU   int
 	Scale     float64   // of counts of connections, services and observers; 1 is as named
 	Progress  io.Writer // nil: silent
+
+	least uint64 // messages that a measurement waits for; on a busy machine its time may pass without any
 }
 
 // DefaultOptions returns what a careful run takes.
@@ -36,6 +38,7 @@ func DefaultOptions() Options {
 		ServerCPU: 0,
 		LoadCPU:   1,
 		Scale:     1,
+		least:     1,
 	}
 }
 

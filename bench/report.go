@@ -52,6 +52,8 @@ type Row struct {
 	Title    string  `json:"title"`
 	Group    string  `json:"group"`
 	X        float64 `json:"x,omitempty"`
+	Kind     Kind    `json:"body,omitempty"`
+	Size     int     `json:"bodyBytes,omitempty"`
 	System   string  `json:"system"`
 
 	PerSecond     Spread            `json:"messagesPerSecond"`
@@ -87,7 +89,7 @@ func newRow(s *Scenario, system System, samples []Sample) Row {
 		for i := range samples {
 			values[i] = value(samples[i])
 		}
-		return spread(values)
+		return SpreadOf(values)
 	}
 	latency := func(value func(*Percentiles) float64) Spread {
 		var values []float64
@@ -96,9 +98,9 @@ func newRow(s *Scenario, system System, samples []Sample) Row {
 				values = append(values, value(sample.Latency))
 			}
 		}
-		return spread(values)
+		return SpreadOf(values)
 	}
-	r := Row{Scenario: s.Name, Title: s.Title, Group: s.Group, X: s.X, System: system.Name(), Samples: samples,
+	r := Row{Scenario: s.Name, Title: s.Title, Group: s.Group, X: s.X, Kind: s.Kind, Size: s.Size, System: system.Name(), Samples: samples,
 		PerSecond:     over(func(s Sample) float64 { return s.PerSecond }),
 		ServerMicros:  over(func(s Sample) float64 { return s.ServerMicros }),
 		UserMicros:    over(func(s Sample) float64 { return s.UserMicros }),

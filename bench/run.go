@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 )
 
@@ -88,6 +87,3 @@ func once(ctx context.Context, o *Options, s *Scenario, system System) (sample S
 // tag is four hex digits that differ from run to run: a server that is attached to may still hold the
 // names of the run before.
 func tag() string { return fmt.Sprintf("%04x", uint16(time.Now().UnixNano()>>10)) }
-
-// goVersion is the toolchain that built the generator, and a relay built beside it.
-func goVersion() string { return runtime.Version() }

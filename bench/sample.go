@@ -41,9 +41,9 @@ type Spread struct {
 	Max    float64 `json:"max"`
 }
 
-// spread returns the zero Spread for no values. Of an even number it takes the mean of the two in the
+// SpreadOf returns the zero Spread for no values. Of an even number it takes the mean of the two in the
 // middle.
-func spread(values []float64) Spread {
+func SpreadOf(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
 	}

@@ -27,6 +27,8 @@ type Scenario struct {
 	Latency     bool          // time every message
 	OneCore     bool          // server and generator share a CPU when pinned
 	Coalesce    string        // see Setting
+	Observers   int           // of the catalogue
+	Piece       int           // bytes a write when a message goes out in parts; 0: whole
 	X           float64       // where the point lies in the group's plot
 
 	// Run replaces the usual course for scenarios that are no plain streams.

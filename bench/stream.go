@@ -60,7 +60,7 @@ func (c *cast) measure(ctx context.Context) (Sample, error) {
 	if err := m.start(e); err != nil {
 		return Sample{}, err
 	}
-	if err := e.run(c.Options.Duration); err != nil {
+	if err := e.runFor(c.Options.Duration, c.Options.least); err != nil {
 		return Sample{}, err
 	}
 	sample, err := m.stop(e)

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -22,9 +21,9 @@ func (r *Report) WriteTable(w io.Writer) error {
 		}
 		last = row.Scenario
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, row.System,
-			count(row.PerSecond.Median), between(row.ServerMicros), number(row.UserMicros.Median),
+			count(row.PerSecond.Median), Between(row.ServerMicros), Number(row.UserMicros.Median),
 			percent(row.ServerLoad), percent(row.GeneratorLoad),
-			number(row.Resident.Median/(1<<20)), number(row.P50.Median), number(row.P99.Median), number(row.P999.Median),
+			Number(row.Resident.Median/(1<<20)), Number(row.P50.Median), Number(row.P99.Median), Number(row.P999.Median),
 			row.Limit, figures(row.Figures))
 	}
 	if err := t.Flush(); err != nil {
@@ -37,27 +36,27 @@ func (r *Report) WriteTable(w io.Writer) error {
 func figures(all map[string]Spread) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		parts = append(parts, name+" "+between(all[name]))
+		parts = append(parts, name+" "+Between(all[name]))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// between shows a median with its minimum and maximum.
-func between(s Spread) string {
+// Between shows a median with its minimum and maximum.
+func Between(s Spread) string {
 	if s == (Spread{}) {
 		return "–"
 	}
 	if s.Min == s.Max {
-		return number(s.Median)
+		return Number(s.Median)
 	}
-	return fmt.Sprintf("%s (%s–%s)", number(s.Median), number(s.Min), number(s.Max))
+	return fmt.Sprintf("%s (%s–%s)", Number(s.Median), Number(s.Min), Number(s.Max))
 }
 
 // percent shows how much of one CPU was used.
 func percent(s Spread) string { return fmt.Sprintf("%.0f %%", 100*s.Median) }
 
-// number shows three significant digits, nothing for zero.
-func number(v float64) string {
+// Number shows three significant digits, nothing for zero.
+func Number(v float64) string {
 	switch a := max(v, -v); {
 	case v == 0:
 		return "–"
@@ -78,16 +77,6 @@ func count(v float64) string {
 		digits = digits[:at] + "," + digits[at:]
 	}
 	return digits
-}
-
-// Ratio is the server CPU of a system per message over that of base, in the same scenario. ok is false
-// when either was not measured.
-func (r *Report) Ratio(scenario, system, base string) (ratio float64, ok bool) {
-	a, b := r.find(scenario, system), r.find(scenario, base)
-	if a == nil || b == nil || cmp.Compare(b.ServerMicros.Median, 0) <= 0 {
-		return 0, false
-	}
-	return a.ServerMicros.Median / b.ServerMicros.Median, true
 }
 
 func (r *Report) find(scenario, system string) *Row {

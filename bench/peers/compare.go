@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	"github.com/ahprelay/ahprelay/bench"
 	"github.com/spf13/cobra"
@@ -12,30 +14,43 @@ import (
 // compareCommand measures all systems side by side.
 func compareCommand() *cobra.Command {
 	o := bench.DefaultOptions()
-	var binary string
+	var out bench.Output
+	var binary, results string
+	var names []string
 	cmd := &cobra.Command{
 		Use:   "peers",
 		Short: "Compare ahprelay with other systems and with floors",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if out.List {
+				return bench.WriteList(os.Stdout, o.Scale)
+			}
 			o.Progress = bench.Terminal(os.Stderr)
-			o.Systems = systems(binary)
-			report, err := bench.Run(cmd.Context(), o)
-			if report != nil {
-				if err := report.WriteTable(os.Stdout); err != nil {
-					return err
-				}
+			if o.Systems, err = only(systems(binary), names); err != nil {
+				return err
+			}
+			var report *bench.Report
+			report, err = bench.Run(cmd.Context(), o)
+			if report == nil || len(report.Rows) == 0 {
+				return err
+			}
+			err = errors.Join(err, out.Write(report, os.Stdout), writeRatios(report, os.Stdout))
+			if results != "" {
+				err = errors.Join(err, writeResults(report, results))
 			}
 			return err
 		},
 	}
 	o.Flags(cmd.Flags())
+	out.Flags(cmd.Flags())
+	cmd.Flags().StringVar(&results, "results", "", "write report.md, report.json and plots into this `directory`")
+	cmd.Flags().StringSliceVar(&names, "systems", nil, "measure only these")
 	cmd.Flags().StringVar(&binary, "ahprelay", "", "the relay's program; without it only the others are measured")
 	return cmd
 }
 
 var (
-	pairing = []bench.Need{bench.NeedPairs, bench.NeedCalls, bench.NeedIdle}
+	pairing = []bench.Need{bench.NeedPairs, bench.NeedCalls}
 	routing = []bench.Need{bench.NeedPairs, bench.NeedRoutes, bench.NeedCalls, bench.NeedIdle}
 )
 
@@ -76,4 +91,20 @@ func moduleVersion(path string) string {
 		}
 	}
 	return ""
+}
+
+// only keeps the systems named, all when there are no names.
+func only(all []bench.System, names []string) ([]bench.System, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var kept []bench.System
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(s bench.System) bool { return s.Name() == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no system %q here", name)
+		}
+		kept = append(kept, all[i])
+	}
+	return kept, nil
 }

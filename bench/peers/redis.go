@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,15 +38,15 @@ func (redisDialect) Join(m *bench.Member, addr string) (err error) {
 	if m.Calls && len(channels) == 0 {
 		channels = append(channels, answerChannel(m))
 	}
-	if len(channels) == 0 {
-		return nil
-	}
-	if err := m.Rx.Say("SUBSCRIBE " + strings.Join(channels, " ") + "\r\n"); err != nil {
-		return err
-	}
-	for range channels {
-		if _, err := m.Rx.Await(":"); err != nil {
+	const line = 256 // channels: redis limits how long a plain line may be
+	for some := range slices.Chunk(channels, line) {
+		if err := m.Rx.Say("SUBSCRIBE " + strings.Join(some, " ") + "\r\n"); err != nil {
 			return err
+		}
+		for range some {
+			if _, err := m.Rx.Await(":"); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
