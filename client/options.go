@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
@@ -43,7 +42,7 @@ func defaults() options {
 		clientID:    randomID(),
 		name:        filepath.Base(os.Args[0]),
 		versions:    []string{"1.0.0"},
-		log:         slog.New(discard{}),
+		log:         slog.New(slog.DiscardHandler),
 		concurrency: 64,
 		outBytes:    1 << 20,
 		frameBytes:  256 << 20,
@@ -107,11 +106,3 @@ func WithoutReconnect() Option { return func(o *options) { o.reconnect.Attempts 
 // up to 8192 of them or 64 MiB; beyond, they are refused. A handler that calls, directly or not, a
 // service of its own client needs a free one.
 func WithConcurrency(n int) Option { return func(o *options) { o.concurrency = max(n, 1) } }
-
-// discard is the slog.Handler of a client without logger.
-type discard struct{}
-
-func (discard) Enabled(context.Context, slog.Level) bool  { return false }
-func (discard) Handle(context.Context, slog.Record) error { return nil }
-func (d discard) WithAttrs([]slog.Attr) slog.Handler      { return d }
-func (d discard) WithGroup(string) slog.Handler           { return d }

@@ -6,45 +6,76 @@ import (
 )
 
 // outbox collects outgoing messages for the writer, which sends all that has gathered in one write.
-// It is bounded: who appends to a full outbox waits.
+// It is bounded: who appends to a full outbox waits for its turn.
 type outbox struct {
-	mu    sync.Mutex
-	buf   []byte        // whole messages
-	bound int           // of buf, in bytes; a single longer message still goes through alone
-	wake  chan struct{} // cap 1: buf is not empty
-	space chan struct{} // non-nil while somebody waits; closed when buf was taken
-	err   error         // set once: nothing more is accepted
-	done  chan struct{} // closed with err
+	mu      sync.Mutex
+	buf     []byte        // whole messages
+	bound   int           // of buf, in bytes; a single longer message still goes through alone
+	wake    chan struct{} // cap 1: buf is not empty
+	waiting int           // how many wait; while anybody does, nobody overtakes
+	turn    chan struct{} // cap 1: held by the one whose turn it is
+	space   chan struct{} // non-nil while that one waits; closed when buf was taken
+	err     error         // set once: nothing more is accepted
+	done    chan struct{} // closed with err
 }
 
 func (o *outbox) init(bound int) {
 	o.bound = bound
 	o.wake = make(chan struct{}, 1)
+	o.turn = make(chan struct{}, 1)
 	o.done = make(chan struct{})
 }
+
+// fits reports whether n more bytes may be appended. o.mu is held.
+func (o *outbox) fits(n int) bool { return len(o.buf) == 0 || len(o.buf)+n <= o.bound }
 
 // lock acquires the outbox with room for n bytes; the caller appends to o.buf and calls unlock. On
 // error it is not acquired and nothing was sent.
 func (o *outbox) lock(ctx context.Context, n int) error {
-	for {
-		o.mu.Lock()
-		if o.err != nil {
-			err := o.err
+	o.mu.Lock()
+	if o.err == nil && (o.waiting > 0 || !o.fits(n)) {
+		o.waiting++
+		o.mu.Unlock()
+		err := o.wait(ctx, n)
+		o.waiting--
+		if err != nil {
 			o.mu.Unlock()
 			return err
 		}
-		if len(o.buf) == 0 || len(o.buf)+n <= o.bound {
+	}
+	if o.err != nil {
+		err := o.err
+		o.mu.Unlock()
+		return err
+	}
+	return nil
+}
+
+// wait returns, with o.mu held, when n bytes fit, the outbox has failed, or ctx has ended.
+func (o *outbox) wait(ctx context.Context, n int) error {
+	select {
+	case o.turn <- struct{}{}:
+		defer func() { <-o.turn }()
+	case <-o.done:
+		o.mu.Lock()
+		return nil
+	case <-ctx.Done():
+		o.mu.Lock()
+		return ctx.Err()
+	}
+	for {
+		o.mu.Lock()
+		if o.err != nil || o.fits(n) {
 			return nil
 		}
-		if o.space == nil {
-			o.space = make(chan struct{})
-		}
+		o.space = make(chan struct{})
 		space := o.space
 		o.mu.Unlock()
 		select {
 		case <-space:
 		case <-o.done:
 		case <-ctx.Done():
+			o.mu.Lock()
 			return ctx.Err()
 		}
 	}

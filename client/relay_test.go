@@ -217,28 +217,7 @@ func TestRelayCatalog(t *testing.T) {
 	defer w.Close()
 	// One goroutine follows the events, while services come, change and go.
 	seen := map[string]string{}
-	followed := async(t, func() error {
-		for ev := range w.Events() {
-			switch ev.Kind {
-			case CatalogSnapshot:
-				clear(seen)
-				for _, s := range ev.Services {
-					seen[s.ID] = string(s.Metadata)
-				}
-			case ServiceSet:
-				seen[ev.Service.ID] = string(ev.Service.Metadata)
-			case ServiceRemoved:
-				if _, ok := seen[ev.Service.ID]; !ok {
-					return fmt.Errorf("%s removed but never seen", ev.Service.ID)
-				}
-				delete(seen, ev.Service.ID)
-			}
-			if strings.Contains(seen[ev.Service.ID], "last") {
-				return nil
-			}
-		}
-		return w.Err()
-	})
+	followed := async(t, func() error { return follow(w, seen) })
 	var kept []*Service
 	for i := range 500 {
 		s := offer(t, churner, fmt.Sprint("p", i))
@@ -282,81 +261,30 @@ func TestRelayCatalog(t *testing.T) {
 	}
 }
 
-func TestRelayRestart(t *testing.T) {
-	r := relayed(t)
-	events := make(recorder, 10)
-	a, b := r.joined(t, "a", events.option()), r.joined(t, "b")
-	s := offer(t, a, "x")
-	old := s.ID()
-	w, err := b.Watch(deadline(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if s := readEvents(t, w, 1)[0]; !strings.HasPrefix(s, "S["+old+"]") {
-		t.Fatal(s)
-	}
-	wait := async(t, func() error { return b.Call(context.Background(), old, "block", nil, nil) })
-	for a.link.Load().running.count() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	r.kill()
-	if err := wait(); !errors.Is(err, ErrDisconnected) || Delivered(err) != "maybe" {
-		t.Fatal(err)
-	}
-	r.again(t)
-	if e, ok := events.next(t).(Disconnected); !ok || !e.Reconnecting {
-		t.Fatal(e)
-	}
-	e, ok := events.next(t).(Reconnected)
-	if !ok || e.Services[old] != s.ID() || s.ID() == old {
-		t.Fatal(e, s.ID())
-	}
+// follow keeps seen, metadata by id, up to date until a service of the protocol "last" appears.
+func follow(w *Catalog, seen map[string]string) error {
 	for ev := range w.Events() {
-		if now := ids(w.State()); len(now) == 1 && now[0] == s.ID() {
-			break
+		switch ev.Kind {
+		case CatalogSnapshot:
+			clear(seen)
+			for _, s := range ev.Services {
+				seen[s.ID] = string(s.Metadata)
+			}
+		case ServiceSet:
+			seen[ev.Service.ID] = string(ev.Service.Metadata)
+		case ServiceRemoved:
+			if _, ok := seen[ev.Service.ID]; !ok {
+				return fmt.Errorf("%s removed but never seen", ev.Service.ID)
+			}
+			delete(seen, ev.Service.ID)
 		}
-		_ = ev
+		for _, metadata := range seen {
+			if strings.Contains(metadata, "last") {
+				return nil
+			}
+		}
 	}
-	if err := b.Call(deadline(t), old, "echo", nil, nil); !errors.Is(err, ErrNotFound) {
-		t.Fatal(err)
-	}
-	if got, err := Call[string](deadline(t), b, s.ID(), "echo", "hi"); err != nil || got != "hi" {
-		t.Fatal(got, err)
-	}
-}
-
-// A connection that breaks while the relay lives is resumed: the watcher gets what it missed as changes.
-func TestRelayResume(t *testing.T) {
-	r := relayed(t)
-	a := r.joined(t, "a")
-	offer(t, a, strings.Repeat("long", 1000)) // a replay of the few changes below is smaller than the catalogue
-	first := offer(t, a, "first")
-	events := make(recorder, 10)
-	b := r.joined(t, "b", events.option(), WithReconnect(ReconnectPolicy{Min: 200 * time.Millisecond}))
-	w, err := b.Watch(deadline(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	readEvents(t, w, 1)
-	b.link.Load().tr.Close()
-	events.next(t)
-	second := offer(t, a, "second")
-	if err := first.Unregister(deadline(t)); err != nil {
-		t.Fatal(err)
-	}
-	if e, ok := events.next(t).(Reconnected); !ok {
-		t.Fatal(e)
-	}
-	got := readEvents(t, w, 2)
-	if !strings.HasPrefix(got[0], "+"+second.ID()+"{") || !strings.HasPrefix(got[1], "-"+first.ID()+"@") {
-		t.Fatal(got)
-	}
-	third := offer(t, a, "third")
-	if got := readEvents(t, w, 1); !strings.HasPrefix(got[0], "+"+third.ID()+"{") {
-		t.Fatal(got)
-	}
+	return w.Err()
 }
 
 func TestRelayShutdown(t *testing.T) {

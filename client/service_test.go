@@ -180,9 +180,11 @@ func TestNotifications(t *testing.T) {
 		note("a", `"method":"two","params":null`),
 		`{"jsonrpc":"2.0","method":"clientService/notification","params":{"serviceId":"other","method":"m"}}`,
 		`{"jsonrpc":"2.0","method":"x-relay/later","params":{}}`,
+		`{"jsonrpc":"2.0","method":"clientService/notification","params":{"params":{"senderClientId":"no"},"method":"odd","senderPrincipal":"B","serviceId":"s1","senderClientId":"o\u0064d"}}`,
+		`{"jsonrpc":"2.0","method":"clientService/notification","params":{"serviceId":"s1","senderClientId":"\"q\"","senderPrincipal":"\\","method":"odd"}}`,
 		note("a", `"method":"three","params":[]`),
 	)
-	for _, want := range []string{`one { "x": 1.0 } a `, `panic null b B`, `dropped 3`, `two null a `, `three [] a `} {
+	for _, want := range []string{`one { "x": 1.0 } a `, `panic null b B`, `dropped 3`, `two null a `, `odd {"senderClientId":"no"} odd B`, `odd null "q" \`, `three [] a `} {
 		if s := <-got; s != want {
 			t.Fatalf("got %q, want %q", s, want)
 		}
@@ -299,6 +301,28 @@ func TestRegisterRefused(t *testing.T) {
 	if n := len(c.registered()); n != 0 {
 		t.Fatal(n)
 	}
+}
+
+// A registration that succeeds after its caller gave up is undone.
+func TestRegisterGivenUp(t *testing.T) {
+	c, p, _ := dialed(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	wait := async(t, func() error {
+		_, err := c.Register(ctx, nil, nil)
+		return err
+	})
+	p.read()
+	cancel()
+	if err := wait(); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	p.send(`{"jsonrpc":"2.0","id":2,"result":{"serviceId":"s1"}}`)
+	p.want(`{"jsonrpc":"2.0","id":3,"method":"client/unregisterService","params":{"channel":"ahp-client-services://","serviceId":"s1"}}`)
+	p.send(`{"jsonrpc":"2.0","id":3,"result":{}}`)
+	if n := len(c.registered()); n != 0 {
+		t.Fatal(n)
+	}
+	flush(t, c, p, 4)
 }
 
 // Close finishes what runs before it takes the services away.

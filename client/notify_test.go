@@ -1,0 +1,100 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A relay that does not read makes Notify wait, not the memory grow; nothing is lost or reordered.
+func TestNotifyWaits(t *testing.T) {
+	c, p, _ := dialed(t)
+	const n = 8000 // of 3.5 KB: more than the sockets and the outbox hold
+	text := strings.Repeat("x", 3500)
+	wait := async(t, func() error {
+		for i := range n {
+			if err := c.Notify("s9", "m", []any{i, text}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	out := &c.link.Load().out
+	for full := false; !full; time.Sleep(time.Millisecond) {
+		out.mu.Lock()
+		full = out.space != nil
+		if size := len(out.buf); size > c.opt.outBytes {
+			t.Errorf("%d bytes wait", size)
+		}
+		out.mu.Unlock()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if err := c.Call(ctx, "s9", "m", nil, nil); err != context.DeadlineExceeded {
+		t.Fatal(err)
+	}
+	for i := range n {
+		var m struct {
+			Params struct{ Params [2]any }
+		}
+		if err := json.Unmarshal([]byte(p.read()), &m); err != nil || m.Params.Params[0] != float64(i) {
+			t.Fatal(i, err, m.Params.Params[0])
+		}
+	}
+	if err := wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Closing ends a Notify that waits.
+func TestNotifyClosed(t *testing.T) {
+	c, _, _ := dialed(t)
+	wait := async(t, func() error {
+		for {
+			if err := c.Notify("s9", "m", strings.Repeat("x", 3500)); err != nil {
+				return err
+			}
+		}
+	})
+	out := &c.link.Load().out
+	for full := false; !full; time.Sleep(time.Millisecond) {
+		out.mu.Lock()
+		full = out.space != nil
+		out.mu.Unlock()
+	}
+	abandon(c)
+	if err := wait(); err != ErrClosed {
+		t.Fatal(err)
+	}
+}
+
+func TestEncodeJSON(t *testing.T) {
+	raw := json.RawMessage(`[ 1 ]`)
+	var none *json.RawMessage
+	for _, tt := range []struct {
+		v    any
+		want string
+	}{
+		{nil, ""}, {raw, "[ 1 ]"}, {&raw, "[ 1 ]"}, {none, ""}, {json.RawMessage(nil), ""},
+		{"<é>\u2028", "\"<é>\\u2028\""}, {1e21, "1e+21"}, {struct{}{}, "{}"}, {marshaler("{\n}"), "{}"},
+	} {
+		got, err := encodeJSON(tt.v)
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%v: %s, %v", tt.v, got, err)
+		}
+	}
+	for _, v := range []any{json.RawMessage("{"), json.RawMessage("1 2"), json.RawMessage("\"\x80\""), func() {}, marshaler("{")} {
+		if got, err := encodeJSON(v); err == nil {
+			t.Errorf("%v: %s", v, got)
+		}
+	}
+}
+
+type marshaler string
+
+func (m marshaler) MarshalJSON() ([]byte, error) { return []byte(m), nil }
+
+func (m marshaler) String() string { return fmt.Sprintf("%q", string(m)) }
