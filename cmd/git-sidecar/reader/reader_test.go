@@ -24,13 +24,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // bench is a Reader of one repository, "work", without a relay.
 type bench struct {
 	*Reader
-	t      *testing.T
+	t      testing.TB
 	frame  int
 	notes  chan string       // serviceIds that were notified
 	newest map[string]string // serviceId → clientId
 }
 
-func newBench(t *testing.T, f *fixture.Repository) *bench {
+func newBench(t testing.TB, f *fixture.Repository) *bench {
 	t.Helper()
 	work, err := repo.Open(t.Context(), "work", f.Dir)
 	check(t, err)
@@ -55,7 +55,7 @@ func newBench(t *testing.T, f *fixture.Repository) *bench {
 	return b
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func (b *bench) objects(params ObjectsParams) ObjectsAnswer {
 }
 
 // bytes decodes an entry's data.
-func (o Object) bytes(t *testing.T) string {
+func (o Object) bytes(t testing.TB) string {
 	t.Helper()
 	if o.Encoding == "utf-8" {
 		return o.Data

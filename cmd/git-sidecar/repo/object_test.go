@@ -198,6 +198,28 @@ func TestKilledGitIsStartedAgain(t *testing.T) {
 	}
 }
 
+func TestRepackedObjectsAreStillFound(t *testing.T) {
+	f := fixture.New(t)
+	f.Write("file", "contents")
+	commit(f, "one")
+	oid := OID(f.Git("rev-parse", "HEAD:file"))
+	r := open(t, f)
+	for range 2 {
+		if got := readAll(t, r, oid); string(got[0].Data) != "contents" {
+			t.Fatalf("%v", got)
+		}
+		f.Git("repack", "-q", "-a", "-d", "-f")
+		f.Git("prune-packed", "-q")
+	}
+	later := blob(f, "later")
+	if got := readAll(t, r, oid, later); string(got[0].Data) != "contents" || string(got[1].Data) != "later" {
+		t.Errorf("%v", got)
+	}
+	if r.batch.starts != 1 {
+		t.Errorf("git was started %d times", r.batch.starts)
+	}
+}
+
 func TestCorruptObjectFailsAloneAndAfterTwoTries(t *testing.T) {
 	f := fixture.New(t)
 	good, bad := blob(f, "good"), blob(f, strings.Repeat("bad", 1000))

@@ -7,6 +7,9 @@
 // lower-case hex object ids are ever written to git's standard input, and no argument of a git command line
 // comes from a caller except the directory part of a checked ref prefix.
 //
+// Of a partial clone only what is there can be read: nothing is fetched, and git gives up a whole batch over one
+// object that it would have to fetch, so the call fails.
+//
 // Slices that the package returns belong to the caller; none aliases a buffer that is used again.
 // All methods of Repo may be called from several goroutines at once; a Tracker belongs to one.
 package repo
