@@ -1,3 +1,5 @@
+//go:build linux
+
 package bench
 
 // lane is what a receiver expects from one sender: the frames of that sender's ring that are for this

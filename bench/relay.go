@@ -1,3 +1,5 @@
+//go:build linux
+
 package bench
 
 import (
@@ -64,7 +66,11 @@ func (r *Relay) Start(ctx context.Context, s Setting) (*Instance, error) {
 	if err := os.WriteFile(path, fmt.Appendf(nil, config, addr, coalesce), 0o600); err != nil {
 		return nil, fmt.Errorf("writing the relay's configuration: %w", err)
 	}
-	cmd := exec.Command(r.Binary, "serve", "--config", path)
+	binary, err := filepath.Abs(r.Binary) // the child runs in another directory
+	if err != nil {
+		return nil, fmt.Errorf("finding the relay's program: %w", err)
+	}
+	cmd := exec.Command(binary, "serve", "--config", path)
 	cmd.Dir = s.Dir
 	p, err := Launch(ctx, cmd, s.CPUs, addr)
 	if err != nil {

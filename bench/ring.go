@@ -1,3 +1,5 @@
+//go:build linux
+
 package bench
 
 // ring is a cyclic sequence of frames that lie one after the other in memory.

@@ -1,3 +1,5 @@
+//go:build linux
+
 package bench
 
 // sender writes its ring over and over. Frames count as sent once they are handed to the socket, which

@@ -45,7 +45,7 @@ func compareCommand() *cobra.Command {
 	out.Flags(cmd.Flags())
 	cmd.Flags().StringVar(&results, "results", "", "write report.md, report.json and plots into this `directory`")
 	cmd.Flags().StringSliceVar(&names, "systems", nil, "measure only these")
-	cmd.Flags().StringVar(&binary, "ahprelay", "", "the relay's program; without it only the others are measured")
+	cmd.Flags().StringVar(&binary, "relay-binary", "", "the relay's program; without it only the others are measured")
 	return cmd
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/panjf2000/gnet/v2"
 	"github.com/panjf2000/gnet/v2/pkg/logging"
@@ -26,18 +25,12 @@ func serveFrames(ctx context.Context, port int) error {
 	case err := <-result:
 		return fmt.Errorf("running the reactor: %w", err)
 	case <-ctx.Done():
+		return nil // the process ends; stopping the reactor first would take half a second
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	if err := f.engine.Stop(ctx); err != nil {
-		return fmt.Errorf("stopping the reactor: %w", err)
-	}
-	return nil
 }
 
 type frames struct {
 	gnet.BuiltinEventEngine
-	engine  gnet.Engine
 	waiting map[string]gnet.Conn
 	owners  []*end // by service number
 	dirty   []*end
@@ -50,12 +43,6 @@ type end struct {
 	routes bool
 	tail   []byte
 	out    []byte
-}
-
-// OnBoot implements gnet.EventHandler.
-func (f *frames) OnBoot(e gnet.Engine) gnet.Action {
-	f.engine = e
-	return gnet.None
 }
 
 // OnOpen implements gnet.EventHandler.
