@@ -178,7 +178,7 @@ func (s *Server) Reload(next relay.Config) error {
 func (s *Server) Inspect(ctx context.Context, f func(core *relay.Core, now time.Duration)) error {
 	finished := make(chan struct{})
 	if err := s.reactor.execute(func() {
-		f(s.reactor.core, s.reactor.now())
+		f(s.reactor.core, s.reactor.enter())
 		close(finished)
 	}); err != nil {
 		return err

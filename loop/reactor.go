@@ -37,6 +37,7 @@ type reactor struct {
 	stop     func(error)
 	far      *os.File // the other end of the anchor
 	start    time.Time
+	now      time.Duration // since start, monotonic, as of the latest enter
 	loop     gnet.EventLoop
 	conns    []*conn // by index of the PeerID
 	current  *conn   // the connection whose bytes are being handled
@@ -67,8 +68,11 @@ func newReactor(core *relay.Core, pause time.Duration, log *slog.Logger, stop fu
 	return r, nil
 }
 
-// now is the time since the start, monotonic.
-func (r *reactor) now() time.Duration { return time.Since(r.start) }
+// enter reads the clock, once for everything that one call into the reactor does.
+func (r *reactor) enter() time.Duration {
+	r.now = time.Since(r.start)
+	return r.now
+}
 
 // execute runs f on the loop, soon.
 func (r *reactor) execute(f func()) error {
@@ -102,7 +106,7 @@ func (r *reactor) OnOpen(gc gnet.Conn) ([]byte, gnet.Action) {
 		r.writable.start()
 		return nil, gnet.None
 	}
-	id, admitted := r.core.Open(r.now(), c.info)
+	id, admitted := r.core.Open(r.enter(), c.info)
 	if !admitted {
 		return nil, gnet.Close
 	}
@@ -123,7 +127,7 @@ func (r *reactor) OnTraffic(gc gnet.Conn) gnet.Action {
 	if !ok || c.gc == nil {
 		return gnet.None
 	}
-	now := r.now()
+	now := r.enter()
 	r.core.Receive(now, c.id, data)
 	if r.flushing || r.core.DirtyCount() > 1 {
 		r.flushLater()
@@ -165,6 +169,9 @@ func (r *reactor) OnClose(gc gnet.Conn, err error) gnet.Action {
 		return gnet.None // refused
 	}
 	c.gc = nil
+	if !r.settling {
+		r.enter()
+	}
 	if !c.chatter.hot {
 		r.coalesce.remove(c.fd)
 	}
@@ -185,13 +192,13 @@ func (r *reactor) OnClose(gc gnet.Conn, err error) gnet.Action {
 func (r *reactor) gone(c *conn) {
 	c.fd = -1
 	r.conns[uint32(c.id)] = nil
-	r.core.Closed(r.now(), c.id)
+	r.core.Closed(r.now, c.id)
 }
 
 // halfClosed writes what the core still has for a peer that has shut down its sending side. What the
 // kernel does not take at once goes out through a duplicate of the descriptor.
 func (r *reactor) halfClosed(c *conn) {
-	r.core.HalfClosed(r.now(), c.id)
+	r.core.HalfClosed(r.now, c.id)
 	for {
 		out, step := r.core.Take(c.id)
 		if len(out) == 0 {
@@ -236,7 +243,7 @@ func (r *reactor) settle() {
 	}
 	r.settling = false
 	r.rearm()
-	r.notes.drain(r.core, r.now())
+	r.notes.drain(r.core, r.now)
 	if !r.drained && r.core.Drained() {
 		r.drained = true
 		r.stop(nil)
@@ -279,7 +286,7 @@ func (r *reactor) write(c *conn, out []byte) bool {
 	}
 	n = max(n, 0)
 	c.chatter.delivered = true
-	r.core.Wrote(r.now(), c.id, n)
+	r.core.Wrote(r.now, c.id, n)
 	if n == len(out) {
 		return true
 	}
@@ -312,6 +319,7 @@ func (r *reactor) close(c *conn) {
 // unblock is called, off the loop, with connections that take output again.
 func (r *reactor) unblock(ids []relay.PeerID) {
 	_ = r.execute(func() {
+		r.enter()
 		for _, id := range ids {
 			if c := r.conns[uint32(id)]; c != nil && c.id == id && c.blocked {
 				c.blocked = false
@@ -327,7 +335,7 @@ func (r *reactor) unblock(ids []relay.PeerID) {
 // tick lets the core's time pass.
 func (r *reactor) tick() {
 	r.armed = 0
-	r.core.Tick(r.now())
+	r.core.Tick(r.enter())
 	r.settle()
 }
 
@@ -342,16 +350,16 @@ func (r *reactor) rearm() {
 		return
 	}
 	r.armed = next
-	r.timer.Reset(max(next-r.now(), time.Millisecond))
+	r.timer.Reset(max(next-r.now, time.Millisecond))
 }
 
 func (r *reactor) drain() {
-	r.core.Drain(r.now())
+	r.core.Drain(r.enter())
 	r.settle()
 }
 
 func (r *reactor) reload(config relay.Config) error {
-	err := r.core.Reload(r.now(), config)
+	err := r.core.Reload(r.enter(), config)
 	r.settle()
 	return err
 }
