@@ -272,6 +272,44 @@ func TestManyClientsAtOnce(t *testing.T) {
 	group.Wait()
 }
 
+func TestToken(t *testing.T) {
+	const secret = "a-secret-token"
+	dir := t.TempDir()
+	token, config := filepath.Join(dir, "token"), filepath.Join(dir, "relay.toml")
+	check(t, os.WriteFile(token, []byte(secret+"\n"), 0o600))
+	check(t, os.WriteFile(config, fmt.Appendf(nil, `
+[auth]
+required = true
+resource = "https://relay.example.org"
+[[principal]]
+name = "git"
+token_sha256 = "%x"
+client_ids = ["git-*"]
+register = ["git-*"]
+discover = ["git-*"]
+notify = ["git-*"]
+request = ["git-*"]
+`, sha256.Sum256([]byte(secret))), 0o600))
+	_, url := startRelay(t, "127.0.0.1:0", "--config", config)
+	f, _ := sample(t)
+	startSidecar(t, url, "--repo", "work="+f.Dir, "--token-file", token)
+	r := run(t, "explore", "--relay", url, "--token-file", token, "--trace", "work", "readme")
+	if r.code != 0 || r.out != "second\n" || !strings.Contains(r.err, `"method":"authenticate"`) || strings.Contains(r.err, secret) {
+		t.Errorf("exit %d, %q: %s", r.code, r.out, r.err)
+	}
+	r = run(t, "explore", "--relay", url, "work", "readme")
+	if r.code != 1 || !strings.Contains(r.err, "-32007") {
+		t.Errorf("without a token: exit %d: %s", r.code, r.err)
+	}
+	watch := start(t, "git-sidecar", "explore", "work", "--watch", "--relay", url, "--token-file", token, "--prefix", "refs/heads/")
+	watch.line("+ ")
+	watch.line("+ ")
+	three := f.Commit("three")
+	if got, want := watch.line("~ "), "~ "+three+"\trefs/heads/main"; got != want {
+		t.Errorf("watch printed %q, want %q", got, want)
+	}
+}
+
 func TestTraceAndVerbose(t *testing.T) {
 	_, url := startRelay(t, "127.0.0.1:0")
 	f := fixture.New(t)

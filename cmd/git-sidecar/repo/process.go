@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // verb is what is asked about an object.
@@ -37,6 +38,7 @@ type process struct {
 func startProcess(g *git, mode ...string) (*process, error) {
 	p := &process{cmd: g.command(append([]string{"cat-file"}, mode...)...)}
 	p.cmd.Stderr = &p.complaint
+	p.cmd.WaitDelay = time.Second // whatever may still hold the pipes then
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("git cat-file: %w", err)
