@@ -48,7 +48,8 @@ type Client struct {
 	failures int // consecutive attempts to connect again; the supervisor's
 }
 
-// Dial connects to the relay at rawURL (tcp://host:port or unix:///path), authenticates if told to, and
+// Dial connects to the relay at rawURL (tcp://host:port, unix:///path, tls://host:port, ws://host:port
+// or wss://host:port), authenticates if told to, and
 // performs the handshake. ctx bounds the dialing only. A server that does not know client services
 // yields ErrNotSupported.
 func Dial(ctx context.Context, rawURL string, opts ...Option) (*Client, error) {

@@ -82,7 +82,7 @@ type helloResult struct {
 // connect dials, authenticates and performs the handshake: a reconnect when there was a link before,
 // falling back to a fresh one if the relay does not want it.
 func (c *Client) connect(ctx context.Context, before *link) (*link, error) {
-	tr, err := dial(ctx, c.url)
+	tr, err := dial(ctx, c.url, &c.opt)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/hex"
 	"log/slog"
 	"os"
@@ -19,6 +20,7 @@ type options struct {
 	token       string
 	resource    string
 	versions    []string
+	tls         *tls.Config
 	log         *slog.Logger
 	onEvent     func(Event)
 	trace       func(dir string, line []byte)
@@ -87,6 +89,10 @@ func WithResource(resource string) Option { return func(o *options) { o.resource
 func WithProtocolVersions(versions ...string) Option {
 	return func(o *options) { o.versions = versions }
 }
+
+// WithTLSConfig sets the roots, the client certificate and whatever else tls:// and wss:// need beyond
+// the system's defaults.
+func WithTLSConfig(config *tls.Config) Option { return func(o *options) { o.tls = config } }
 
 // WithLogger makes the client log to l; by default it is silent. Payloads, metadata and tokens are
 // never logged.

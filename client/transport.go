@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -22,26 +23,29 @@ type transport interface {
 }
 
 // dialers opens a transport for each scheme of a relay's address.
-var dialers = map[string]func(context.Context, *url.URL) (transport, error){
+var dialers = map[string]func(context.Context, *url.URL, *options) (transport, error){
 	"tcp":  dialTCP,
+	"tls":  dialTLS,
 	"unix": dialUnix,
+	"ws":   dialWebSocket,
+	"wss":  dialWebSocket,
 }
 
-func dial(ctx context.Context, u *url.URL) (transport, error) {
+func dial(ctx context.Context, u *url.URL, o *options) (transport, error) {
 	d := dialers[u.Scheme]
 	if d == nil {
 		return nil, fmt.Errorf("client: relay address %q: unknown scheme %q", u.Redacted(), u.Scheme)
 	}
-	t, err := d(ctx, u)
+	t, err := d(ctx, u, o)
 	if err != nil {
 		return nil, fmt.Errorf("client: dial %s: %w", u.Redacted(), err)
 	}
 	return t, nil
 }
 
-func dialTCP(ctx context.Context, u *url.URL) (transport, error) {
+func dialTCP(ctx context.Context, u *url.URL, _ *options) (transport, error) {
 	if u.Port() == "" || u.Path != "" && u.Path != "/" {
-		return nil, fmt.Errorf("want tcp://host:port")
+		return nil, fmt.Errorf("want %s://host:port", u.Scheme)
 	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", u.Host)
@@ -51,7 +55,19 @@ func dialTCP(ctx context.Context, u *url.URL) (transport, error) {
 	return newStream(conn), nil
 }
 
-func dialUnix(ctx context.Context, u *url.URL) (transport, error) {
+func dialTLS(ctx context.Context, u *url.URL, o *options) (transport, error) {
+	if u.Port() == "" || u.Path != "" && u.Path != "/" {
+		return nil, fmt.Errorf("want %s://host:port", u.Scheme)
+	}
+	d := tls.Dialer{Config: o.tls}
+	conn, err := d.DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return nil, err
+	}
+	return newStream(conn), nil
+}
+
+func dialUnix(ctx context.Context, u *url.URL, _ *options) (transport, error) {
 	if u.Host != "" || u.Path == "" {
 		return nil, fmt.Errorf("want unix:///path")
 	}
