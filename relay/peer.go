@@ -113,7 +113,9 @@ func (c *Core) Open(now time.Duration, info PeerInfo) (PeerID, bool) {
 		full = true
 		c.note(nil, NoteLimit, "connections", info.Remote)
 	}
-	if c.draining || full && c.surplus >= c.surplusMax() {
+	// Whoever is being closed still has a descriptor, so all of them together are bounded, too.
+	most := c.limits.ConnectionsMax + c.surplusMax()
+	if c.draining || full && c.surplus >= c.surplusMax() || c.limits.ConnectionsMax > 0 && c.live >= most {
 		c.counters.Refused++
 		return 0, false
 	}
