@@ -11,5 +11,6 @@
 //
 // A System starts servers, a Dialect speaks their wire format, a Scenario says who sends what to whom.
 // Everything that a run opens it closes again; a Ring and the slices cut from it live until the run
-// ends. It polls, pins and reads CPU clocks as only Linux lets it. Nothing here is safe for concurrent use: an engine belongs to the thread that runs it.
+// ends. Nothing here is safe for concurrent use: an engine belongs to the thread that runs it. It polls,
+// pins and reads CPU clocks as only Linux lets it.
 package bench

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 
 	"github.com/ahprelay/ahprelay/bench"
 )
@@ -26,7 +27,7 @@ func (c *child) Name() string { return c.name }
 func (c *child) Version() string { return c.version }
 
 // Supports implements bench.System.
-func (c *child) Supports(need bench.Need) bool { return supports(c.needs, need) }
+func (c *child) Supports(need bench.Need) bool { return slices.Contains(c.needs, need) }
 
 // Start implements bench.System.
 func (c *child) Start(ctx context.Context, s bench.Setting) (*bench.Instance, error) {
@@ -56,13 +57,4 @@ func launch(ctx context.Context, cmd *exec.Cmd, cpus []int, port int, dialect be
 		return nil, err
 	}
 	return &bench.Instance{Addr: addr, PID: p.PID(), Dialect: dialect, Stop: p.Stop}, nil
-}
-
-func supports(needs []bench.Need, need bench.Need) bool {
-	for _, n := range needs {
-		if n == need {
-			return true
-		}
-	}
-	return false
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/ahprelay/ahprelay/bench"
 )
@@ -45,7 +46,7 @@ func (s *installed) Name() string { return s.name }
 func (s *installed) Version() string { return s.version }
 
 // Supports implements bench.System.
-func (s *installed) Supports(need bench.Need) bool { return supports(s.needs, need) }
+func (s *installed) Supports(need bench.Need) bool { return slices.Contains(s.needs, need) }
 
 // Start implements bench.System.
 func (s *installed) Start(ctx context.Context, set bench.Setting) (*bench.Instance, error) {
