@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,8 @@ import (
 // A relay that does not read makes Notify wait, not the memory grow; nothing is lost or reordered.
 func TestNotifyWaits(t *testing.T) {
 	c, p, _ := dialed(t)
-	const n = 8000 // of 3.5 KB: more than the sockets and the outbox hold
+	p.conn.(*net.TCPConn).SetReadBuffer(64 << 10)
+	const n = 2500 // of 3.5 KB: more than the sockets and the outbox hold
 	text := strings.Repeat("x", 3500)
 	wait := async(t, func() error {
 		for i := range n {
