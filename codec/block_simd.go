@@ -11,38 +11,83 @@ const blockBytes = 64
 type block struct {
 	quote, backslash, control, space        uint64 // control: below 0x20
 	comma, colon, open, close               uint64 // open and close are brackets of either shape
+	curly                                   uint64 // brackets of objects
 	digit, zero, minus, plus, dot, exponent uint64 // exponent: e and E
 }
+
+// characters holds in each row one character that classify looks for, 32 times over. A load from memory
+// costs less than a broadcast.
+var characters = func() (all [charactersCount][32]uint8) {
+	for row, c := range [charactersCount]uint8{'"', '\\', ' ', ',', ':', '0', '-', '+', '.', 0x1F, 9, '{', '}', '[', ']', 'e'} {
+		for i := range all[row] {
+			all[row][i] = c
+		}
+	}
+	return all
+}()
+
+// The rows of characters.
+const (
+	quoteRow = iota
+	backslashRow
+	spaceRow
+	commaRow
+	colonRow
+	zeroRow
+	minusRow
+	plusRow
+	dotRow
+	controlRow
+	nineRow
+	openCurlyRow
+	closeCurlyRow
+	openSquareRow
+	closeSquareRow
+	exponentRow
+	charactersCount
+)
 
 // classify fills k from text. It leaves no register half dirty.
 func (k *block) classify(text *[blockBytes]uint8) {
 	lo, hi := halves(text)
-	k.quote = equal(lo, hi, '"')
-	k.backslash = equal(lo, hi, '\\')
-	k.space = equal(lo, hi, ' ')
-	k.comma = equal(lo, hi, ',')
-	k.colon = equal(lo, hi, ':')
-	k.zero = equal(lo, hi, '0')
-	k.minus = equal(lo, hi, '-')
-	k.plus = equal(lo, hi, '+')
-	k.dot = equal(lo, hi, '.')
-	most := archsimd.BroadcastUint8x32(0x1F)
+	k.quote = equal(lo, hi, quoteRow)
+	k.backslash = equal(lo, hi, backslashRow)
+	k.space = equal(lo, hi, spaceRow)
+	k.comma = equal(lo, hi, commaRow)
+	k.colon = equal(lo, hi, colonRow)
+	k.zero = equal(lo, hi, zeroRow)
+	k.minus = equal(lo, hi, minusRow)
+	most := row(controlRow)
 	k.control = join(lo.Min(most).Equal(lo), hi.Min(most).Equal(hi))
-	first, nine := archsimd.BroadcastUint8x32('0'), archsimd.BroadcastUint8x32(9)
+	first, nine := row(zeroRow), row(nineRow)
 	loDigit, hiDigit := lo.Sub(first), hi.Sub(first)
 	k.digit = join(loDigit.Min(nine).Equal(loDigit), hiDigit.Min(nine).Equal(hiDigit))
-	// With bit 5 set, [ and { are one character, ] and }, and E and e too, and nothing else joins them.
-	bit5 := archsimd.BroadcastUint8x32(0x20)
-	lo, hi = lo.Or(bit5), hi.Or(bit5)
-	k.open = equal(lo, hi, '{')
-	k.close = equal(lo, hi, '}')
-	k.exponent = equal(lo, hi, 'e')
+	openCurly, closeCurly := equal(lo, hi, openCurlyRow), equal(lo, hi, closeCurlyRow)
+	k.open = openCurly | equal(lo, hi, openSquareRow)
+	k.close = closeCurly | equal(lo, hi, closeSquareRow)
+	k.curly = openCurly | closeCurly
 	archsimd.ClearAVXUpperBits()
 }
 
-// equal returns which bytes equal c.
-func equal(lo, hi archsimd.Uint8x32, c uint8) uint64 {
-	all := archsimd.BroadcastUint8x32(c)
+// marks says which bytes of a block may stand in a number besides digits and minus.
+type marks struct{ plus, dot, exponent uint64 } // exponent: e and E
+
+// classify fills k from text, like that of block.
+func (k *marks) classify(text *[blockBytes]uint8) {
+	lo, hi := halves(text)
+	k.plus = equal(lo, hi, plusRow)
+	k.dot = equal(lo, hi, dotRow)
+	bit5 := row(spaceRow) // makes e of E, and of nothing else
+	k.exponent = equal(lo.Or(bit5), hi.Or(bit5), exponentRow)
+	archsimd.ClearAVXUpperBits()
+}
+
+// row returns the character of a row in every byte.
+func row(n int) archsimd.Uint8x32 { return archsimd.LoadUint8x32(&characters[n]) }
+
+// equal returns which bytes equal the character of a row.
+func equal(lo, hi archsimd.Uint8x32, n int) uint64 {
+	all := row(n)
 	return join(lo.Equal(all), hi.Equal(all))
 }
 

@@ -15,7 +15,7 @@ import (
 // denseBytesMin is from how many bytes on a container is judged in blocks.
 var denseBytesMin = func() int {
 	if hasAVX2 {
-		return 256
+		return 72
 	}
 	return math.MaxInt
 }()
@@ -45,11 +45,9 @@ type walk struct {
 
 // skipDense does skipValue's work for the container that opens at b[i].
 func skipDense(b []byte, i, depth int) int {
-	var fixed [2]uint64
-	w := walk{open: nesting{spilled: fixed[:0]}, depth: depth, value: 1}
+	w := walk{depth: depth, value: 1}
 	for i+blockBytes <= len(b) {
-		w.classify((*[blockBytes]uint8)(b[i:]))
-		end, ok := w.step(b, i)
+		end, ok := w.step(b, i, (*[blockBytes]uint8)(b[i:]))
 		if !ok {
 			return -1
 		}
@@ -57,7 +55,7 @@ func skipDense(b []byte, i, depth int) int {
 			return end
 		}
 		i += blockBytes
-		if w.inString != 0 && w.escaped == 0 && w.quote == 0 {
+		if w.inString != 0 && w.escaped == 0 && w.quote>>32 == 0 { // seems to be a long one
 			i = skipPlain(b, i)
 		}
 	}
@@ -65,15 +63,15 @@ func skipDense(b []byte, i, depth int) int {
 	for k := copy(last[:], b[i:]); k < blockBytes; k++ {
 		last[k] = ' '
 	}
-	w.classify(&last)
-	if end, ok := w.step(b, i); ok && end != 0 {
+	if end, ok := w.step(b, i, &last); ok && end != 0 {
 		return end
 	}
 	return -1
 }
 
-// step judges the block at b[at]. When the outermost container ends in it, end is the index behind.
-func (w *walk) step(b []byte, at int) (end int, ok bool) {
+// step judges the block text, which is b[at:] filled up with spaces. When the outermost container ends in it, end is the index behind.
+func (w *walk) step(b []byte, at int, text *[blockBytes]uint8) (end int, ok bool) {
+	w.classify(text)
 	escaped := w.escapes()
 	quote := w.quote &^ escaped
 	inString := prefixXor(quote) ^ w.inString
@@ -87,15 +85,17 @@ func (w *walk) step(b []byte, at int) (end int, ok bool) {
 		}
 		space |= more
 	}
-	open, shut := w.block.open&outside, w.close&outside
-	object, last, ok := w.brackets(b, at, open|shut)
-	if !ok {
-		return 0, false
-	}
-	keep := ^uint64(0)
-	if last >= 0 {
-		keep = ^uint64(0) >> (63 - last)
-		end = at + last + 1
+	w.block.open &= outside
+	w.close &= outside
+	open, shut := w.block.open, w.close
+	object, keep := w.object, ^uint64(0)
+	if open|shut != 0 {
+		if object, keep, ok = w.brackets(); !ok {
+			return 0, false
+		}
+		if w.open.level == 0 {
+			end = at + bits.Len64(keep)
+		}
 	}
 	wrong := w.control & inString & keep
 	if escaped &= keep; escaped != 0 && !validEscapes(b, at, escaped) {
@@ -126,11 +126,13 @@ func (w *walk) step(b []byte, at int) (end int, ok bool) {
 	ends, endCarry := follow(done<<1|afterScalar|w.end, space)
 	wrong |= (comma | shut) ^ (ends | empty)
 
-	literal, ok := w.literals(b, at, start&keep&^(w.digit|w.minus))
-	if !ok {
-		return 0, false
+	literal := w.literal
+	if begun := start & keep &^ (w.digit | w.minus); begun|literal != 0 {
+		if literal, ok = w.literals(b, at, begun); !ok {
+			return 0, false
+		}
 	}
-	wrong |= w.numbers(&w.block, scalar&^literal, start)
+	wrong |= w.numbers(&w.block, text, scalar&^literal, start)
 	if wrong&keep != 0 {
 		return 0, false
 	}
@@ -205,54 +207,98 @@ func (w *walk) rareSpace(b []byte, at int, control uint64) (space uint64, ok boo
 }
 
 // brackets follows the containers through a block. It returns for each byte whether the innermost
-// container before it is an object, and the index of the bracket that ends the outermost, else -1.
-func (w *walk) brackets(b []byte, at int, brackets uint64) (object uint64, last int, ok bool) {
-	object = w.object
+// container before it is an object, and the bytes of the block up to the end of the outermost container.
+//
+// Which way a bracket goes is hard to predict, so that both ways are computed and one is taken.
+func (w *walk) brackets() (object, keep uint64, ok bool) {
+	n := &w.open
+	leaf := w.leaves()
+	brackets := (w.block.open | w.close) &^ leaf.brackets
+	keep, object = ^uint64(0), w.object
+	var wrong uint64 // bit 0: closed by the wrong bracket
 	for ; brackets != 0; brackets &= brackets - 1 {
-		i := bits.TrailingZeros64(brackets)
-		c := b[at+i]
-		isObject := uint64(c>>5) & 1
-		if c&4 == 0 { // { and [ against } and ]
-			if w.open.level >= w.depth {
-				return 0, 0, false
+		i := bits.TrailingZeros64(brackets) & 63
+		isObject := w.curly >> i & 1
+		opens := w.block.open >> i & 1
+		wrong |= (n.word ^ isObject) &^ opens
+		if n.level&63 == 0 && opens != 0 {
+			n.spill(n.word)
+		}
+		popped, pushed := n.word>>1, n.word<<1|isObject
+		n.word = popped ^ (popped^pushed)&-opens
+		if n.level += int(opens<<1) - 1; n.level&63 == 0 {
+			if n.level == 0 {
+				keep = ^uint64(0) >> (63 - i)
+				break
 			}
-			w.open.push(isObject)
-		} else {
-			if w.open.word&1 != isObject {
-				return 0, 0, false
-			}
-			if w.open.pop(); w.open.level == 0 {
-				return object, i, true
+			if opens == 0 {
+				n.word = n.unspill()
 			}
 		}
-		w.object = -(w.open.word & 1)
+		if n.level > w.depth {
+			return 0, 0, false
+		}
+		w.object = -(n.word & 1)
 		above := ^uint64(1) << i
 		object = object&^above | w.object&above
 	}
-	return object, -1, true
+	return object&^leaf.inside | leaf.objects, keep, wrong&1|leaf.wrong&keep == 0
+}
+
+// leaves are the containers that begin and end in a block with no other in them.
+type leaves struct {
+	brackets uint64 // that make them
+	inside   uint64 // bytes before which one of them is the innermost container
+	objects  uint64 // those of them that are in objects
+	wrong    uint64 // brackets that do not fit their partner
+}
+
+// leaves finds the leaves of a block where that is simple: when no container begins in another that
+// begins in the same block.
+func (w *walk) leaves() (l leaves) {
+	open, brackets := w.block.open, w.block.open|w.close
+	next, last := follow(open<<1, ^brackets)
+	if next&open != 0 || w.open.level == 0 || w.open.level >= w.depth {
+		return l
+	}
+	shut := next & brackets
+	if last != 0 || open>>63 != 0 { // the last one goes on behind the block
+		open ^= 1 << 63 >> bits.LeadingZeros64(open)
+	}
+	next, _ = follow(open&w.curly<<1, ^brackets)
+	curlyShut := shut & w.curly
+	l.brackets = open | shut
+	l.inside = (shut - open) << 1
+	l.objects = (curlyShut - open&w.curly) << 1
+	l.wrong = next ^ curlyShut
+	return l
+}
+
+// words holds true, false and null by bits 3 and 4 of their first characters, which differ.
+var words = [4]struct{ text, mask, bits uint64 }{
+	't' >> 3 & 3: {'t' | 'r'<<8 | 'u'<<16 | 'e'<<24, 0xFFFFFFFF, 0xF},
+	'n' >> 3 & 3: {'n' | 'u'<<8 | 'l'<<16 | 'l'<<24, 0xFFFFFFFF, 0xF},
+	'f' >> 3 & 3: {'f' | 'a'<<8 | 'l'<<16 | 's'<<24 | 'e'<<32, 0xFFFFFFFFFF, 0x1F},
+	3:            {1, 0, 0}, // never equal
 }
 
 // literals judges the scalars that begin where starts says and are no numbers. It returns the bytes of
 // this block that belong to them.
+//
+// No branch tells the three words apart, because none could be predicted.
 func (w *walk) literals(b []byte, at int, starts uint64) (literal uint64, ok bool) {
 	literal, w.literal = w.literal, 0
+	var wrong uint64
 	for ; starts != 0; starts &= starts - 1 {
-		i := bits.TrailingZeros64(starts)
-		rest := b[at+i:]
-		if len(rest) < 5 { // a bracket is still to come
+		i := bits.TrailingZeros64(starts) & 63
+		if at+i+5 > len(b) { // a bracket is still to come
 			return 0, false
 		}
-		size := 4
-		switch word := binary.LittleEndian.Uint32(rest); {
-		case word == 't'|'r'<<8|'u'<<16|'e'<<24, word == 'n'|'u'<<8|'l'<<16|'l'<<24:
-		case word == 'f'|'a'<<8|'l'<<16|'s'<<24 && rest[4] == 'e':
-			size = 5
-		default:
-			return 0, false
-		}
-		bytes := uint64(1)<<size - 1
-		literal |= bytes << i
-		w.literal = bytes >> (64 - i)
+		text := b[at+i : at+i+5]
+		word := &words[text[0]>>3&3]
+		wrong |= (uint64(binary.LittleEndian.Uint32(text))|uint64(text[4])<<32)&word.mask ^ word.text
+		literal |= word.bits << i
+		w.literal = word.bits >> 1 >> (63 - i)
 	}
-	return literal, true
+	return literal, wrong == 0
 }

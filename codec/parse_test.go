@@ -176,12 +176,14 @@ func TestParseAllocatesNothing(t *testing.T) {
 		`{"method":"m","params":{"params":` + deep + `}}`,
 		`{"id":1,"result":` + deep + `}`,
 		`{"id":1,`,
+		`{"id":1,"result":[` + strings.Repeat(`{"k":[1.5,null,"v\n"]},`, 100) + deep + `]}`,
+		`{"id":1,"result":"` + strings.Repeat(`日本`, 500) + `"}`,
 		`{"` + strings.Repeat(`\u006d`, 1000) + `":1}`,
 	} {
 		text := []byte(line)
 		var m Message
 		if n := testing.AllocsPerRun(100, func() { Parse(text, 128, &m) }); n != 0 {
-			t.Errorf("%s: %v allocations", line, n)
+			t.Errorf("%.99s: %v allocations", line, n)
 		}
 	}
 }

@@ -10,18 +10,19 @@ func skipSpace(b []byte, i int) int {
 }
 
 // nesting remembers for every open container whether it is an object: the innermost 64 in one word, the
-// ones around them in spilled words. The first two spills go to the caller's stack, so that only lines
-// that nest deeper than 128 levels cost an allocation.
+// ones around them in spilled words. Those have fixed places for 192 levels in all, so that only lines
+// that nest deeper cost an allocation.
 type nesting struct {
 	word    uint64 // bit 0 is the innermost container; 1 means object
 	level   int
-	spilled []uint64
+	spilled [2]uint64
+	deeper  []uint64
 }
 
 // push enters a container, an object when object is 1, an array when it is 0.
 func (n *nesting) push(object uint64) {
-	if n.level&63 == 0 && n.level > 0 {
-		n.spilled = append(n.spilled, n.word)
+	if n.level&63 == 0 {
+		n.spill(n.word)
 	}
 	n.word = n.word<<1 | object
 	n.level++
@@ -31,17 +32,41 @@ func (n *nesting) push(object uint64) {
 func (n *nesting) pop() {
 	n.word >>= 1
 	n.level--
-	if n.level&63 == 0 && n.level > 0 {
-		last := len(n.spilled) - 1
-		n.word, n.spilled = n.spilled[last], n.spilled[:last]
+	if n.level&63 == 0 {
+		n.word = n.unspill()
 	}
+}
+
+// spill stores a full word away, before level goes above a multiple of 64.
+func (n *nesting) spill(word uint64) {
+	switch i := n.level>>6 - 1; {
+	case i < 0:
+	case i < len(n.spilled):
+		n.spilled[i] = word
+	default:
+		n.deeper = append(n.deeper, word)
+	}
+}
+
+// unspill returns the word to go on with, after level has come down to a multiple of 64.
+func (n *nesting) unspill() uint64 {
+	i := n.level>>6 - 1
+	if i < 0 {
+		return 0
+	}
+	if i < len(n.spilled) {
+		return n.spilled[i]
+	}
+	last := len(n.deeper) - 1
+	word := n.deeper[last]
+	n.deeper = n.deeper[:last]
+	return word
 }
 
 // skipValue validates the JSON value that starts at b[i] and returns the index behind it, -1 when it is
 // invalid or nests more than depth containers.
 func skipValue(b []byte, i, depth int) int {
-	var fixed [2]uint64
-	open := nesting{spilled: fixed[:0]}
+	var open nesting
 value:
 	if i >= len(b) {
 		return -1
@@ -61,13 +86,8 @@ value:
 			i++
 			break
 		}
-		if open.level&63 == 0 && open.level > 0 {
-			open.spilled = append(open.spilled, open.word)
-		}
-		open.word <<= 1
-		open.level++
+		open.push(uint64(c) >> 5 & 1)
 		if c == '{' {
-			open.word |= 1
 			goto name
 		}
 		goto value
@@ -98,12 +118,7 @@ after:
 		}
 	case c == '}' && open.word&1 == 1, c == ']' && open.word&1 == 0:
 		i++
-		open.word >>= 1
-		open.level--
-		if open.level&63 == 0 && open.level > 0 {
-			last := len(open.spilled) - 1
-			open.word, open.spilled = open.spilled[last], open.spilled[:last]
-		}
+		open.pop()
 		goto after
 	default:
 		return -1

@@ -54,41 +54,48 @@ func skipString(b []byte, i int) int {
 	}
 }
 
+// simpleEscape tells the characters that make an escape sequence of two. A table, because which one
+// comes is hard to predict.
+var simpleEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
+
 // skipEscape returns the index behind the escape sequence whose backslash is b[i], -1 when invalid.
 // Halves of surrogate pairs are legal here, alone too.
 func skipEscape(b []byte, i int) int {
 	if i+1 >= len(b) {
 		return -1
 	}
-	switch b[i+1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+	if simpleEscape[b[i+1]] {
 		return i + 2
-	case 'u':
-		if hex4(b, i+2) >= 0 {
-			return i + 6
-		}
+	}
+	if b[i+1] == 'u' && hex4(b, i+2) >= 0 {
+		return i + 6
 	}
 	return -1
 }
+
+// hexValue holds the value of each hexadecimal digit, and 0xFF for every other byte.
+var hexValue = func() (values [256]uint8) {
+	for c := range values {
+		values[c] = 0xFF
+	}
+	for value, c := range "0123456789abcdef" {
+		values[c] = uint8(value)
+	}
+	for value, c := range "ABCDEF" {
+		values[c] = uint8(10 + value)
+	}
+	return values
+}()
 
 // hex4 returns the value of the four hexadecimal digits at b[i], -1 when they are not all there.
 func hex4(b []byte, i int) rune {
 	if i+4 > len(b) {
 		return -1
 	}
-	var r rune
-	for _, c := range b[i : i+4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
+	text := b[i : i+4]
+	first, second, third, fourth := hexValue[text[0]], hexValue[text[1]], hexValue[text[2]], hexValue[text[3]]
+	if first|second|third|fourth > 0xF {
+		return -1
 	}
-	return r
+	return rune(first)<<12 | rune(second)<<8 | rune(third)<<4 | rune(fourth)
 }
