@@ -104,6 +104,7 @@ func (c *Client) Err() error {
 // their answers are sent, services are unregistered, everything notified reaches the relay, then the
 // connection is closed. When ctx ends first the rest is cut short, the handlers' contexts are cancelled,
 // and Close returns ctx.Err() without waiting for handlers that ignore them. Closing again is a no-op.
+// A handler must not call Close, which would wait for it; a WithOnEvent function may.
 //
 // Handlers finish before their services are unregistered, because the relay drops the answers of a
 // service that is gone.

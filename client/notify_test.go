@@ -24,15 +24,7 @@ func TestNotifyWaits(t *testing.T) {
 		}
 		return nil
 	})
-	out := &c.link.Load().out
-	for full := false; !full; time.Sleep(time.Millisecond) {
-		out.mu.Lock()
-		full = out.space != nil
-		if size := len(out.buf); size > c.opt.outBytes {
-			t.Errorf("%d bytes wait", size)
-		}
-		out.mu.Unlock()
-	}
+	untilFull(t, c)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	if err := c.Call(ctx, "s9", "m", nil, nil); err != context.DeadlineExceeded {
@@ -51,6 +43,24 @@ func TestNotifyWaits(t *testing.T) {
 	}
 }
 
+// untilFull waits until somebody waits for room in the outbox.
+func untilFull(t *testing.T, c *Client) {
+	t.Helper()
+	out := &c.link.Load().out
+	for ctx := deadline(t); ctx.Err() == nil; time.Sleep(time.Millisecond) {
+		out.mu.Lock()
+		full, size := out.space != nil, len(out.buf)
+		out.mu.Unlock()
+		if size > c.opt.outBytes {
+			t.Fatalf("%d bytes wait", size)
+		}
+		if full {
+			return
+		}
+	}
+	t.Fatal("the sockets took everything")
+}
+
 // Closing ends a Notify that waits.
 func TestNotifyClosed(t *testing.T) {
 	c, _, _ := dialed(t)
@@ -61,12 +71,7 @@ func TestNotifyClosed(t *testing.T) {
 			}
 		}
 	})
-	out := &c.link.Load().out
-	for full := false; !full; time.Sleep(time.Millisecond) {
-		out.mu.Lock()
-		full = out.space != nil
-		out.mu.Unlock()
-	}
+	untilFull(t, c)
 	abandon(c)
 	if err := wait(); err != ErrClosed {
 		t.Fatal(err)
