@@ -62,7 +62,7 @@ func (r *Report) WritePlots(dir string) error {
 // draw draws one chart; one with less than two points a system is left out.
 func (r *Report) draw(c *chart, dir string) error {
 	p := newPlot(c.title, c.x, c.y)
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
 	drawn := false
 	for i, system := range r.Systems {
 		points := r.series(c, system.Name)
@@ -78,7 +78,7 @@ func (r *Report) draw(c *chart, dir string) error {
 		return nil
 	}
 	if c.logY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
 	} else {
 		p.Y.Min = 0
 	}
@@ -114,7 +114,8 @@ func addSeries(p *plot.Plot, name string, index int, s points) error {
 	if err != nil {
 		return err
 	}
-	line.Color, dots.Color, bars.Color = hue(index), hue(index), hue(index)
+	c := hue(name, index)
+	line.Color, dots.Color, bars.Color = c, c, c
 	line.Width, dots.Radius, dots.Shape = vg.Points(1.2), vg.Points(2), draw.CircleGlyph{}
 	p.Add(line, dots, bars)
 	p.Legend.Add(name, line, dots)
@@ -146,7 +147,7 @@ func (r *Report) drawPercentiles(scenario, dir string) error {
 		}
 		if p == nil {
 			p = newPlot("Latency: "+row.Title, "percentile", "µs")
-			p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+			p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
 			p.X.Tick.Marker = plot.ConstantTicks{{Value: 1, Label: "50"}, {Value: 2, Label: "99"}, {Value: 3, Label: "99.9"}}
 			p.X.Min, p.X.Max = 0.8, 3.2
 		}
@@ -178,11 +179,19 @@ func save(p *plot.Plot, dir, name string) error {
 	return nil
 }
 
-// hue gives each system its color, the same in every chart.
-func hue(i int) color.Color {
-	palette := []color.RGBA{
-		{0x99, 0x99, 0x99, 0xff}, {0x44, 0x44, 0x44, 0xff}, {0x1f, 0x77, 0xb4, 0xff}, {0x17, 0xbe, 0xcf, 0xff},
-		{0x2c, 0xa0, 0x2c, 0xff}, {0x94, 0x67, 0xbd, 0xff}, {0xd6, 0x27, 0x28, 0xff},
+// hue gives each system its color, the same in every chart: floors are gray, the relay is red.
+func hue(system string, index int) color.Color {
+	switch system {
+	case "bytes":
+		return color.Gray{0xb0}
+	case "gnet":
+		return color.Gray{0x60}
+	case "ahprelay":
+		return color.RGBA{0xd6, 0x27, 0x28, 0xff}
 	}
-	return palette[i%len(palette)]
+	palette := []color.RGBA{
+		{0x1f, 0x77, 0xb4, 0xff}, {0x17, 0xbe, 0xcf, 0xff}, {0x2c, 0xa0, 0x2c, 0xff}, {0x94, 0x67, 0xbd, 0xff},
+		{0x8c, 0x56, 0x4b, 0xff}, {0xff, 0x7f, 0x0e, 0xff},
+	}
+	return palette[index%len(palette)]
 }

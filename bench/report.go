@@ -63,6 +63,7 @@ type Row struct {
 	UserMicros    Spread            `json:"serverUserMicros"`
 	ServerLoad    Spread            `json:"serverLoad"` // CPU seconds a second
 	GeneratorLoad Spread            `json:"generatorLoad"`
+	OthersLoad    Spread            `json:"othersLoad"` // what else ran on the machine
 	Resident      Spread            `json:"residentBytes"`
 	P50           Spread            `json:"p50Micros"`
 	P99           Spread            `json:"p99Micros"`
@@ -112,6 +113,7 @@ func newRow(s *Scenario, system System, samples []Sample) Row {
 		P999:          latency(func(p *Percentiles) float64 { return p.P999 }),
 		ServerLoad:    over(func(s Sample) float64 { return s.ServerLoad }),
 		GeneratorLoad: over(func(s Sample) float64 { return s.GeneratorLoad }),
+		OthersLoad:    over(func(s Sample) float64 { return s.OthersLoad }),
 	}
 	r.Limit = limit(s, r.ServerLoad.Median, r.GeneratorLoad.Median)
 	for name := range samples[0].Figures {

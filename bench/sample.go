@@ -15,6 +15,7 @@ type Sample struct {
 	UserMicros    float64      `json:"serverUserMicros"`  // of it in user mode, by the kernel's tick samples
 	ServerLoad    float64      `json:"serverLoad"`        // CPU seconds a second
 	GeneratorLoad float64      `json:"generatorLoad"`     // of the generator's thread
+	OthersLoad    float64      `json:"othersLoad"`        // of the machine, beside server and generator
 	Resident      int64        `json:"residentBytes"`     // of the server, at the end
 	Latency       *Percentiles `json:"latency,omitempty"` // when the scenario times its messages
 	Figures       Figures      `json:"figures,omitempty"` // what only this scenario measures

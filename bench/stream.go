@@ -25,9 +25,9 @@ func stream(ctx context.Context, t *Trial) (Sample, error) {
 func (c *cast) tune() {
 	e := c.engine
 	frame := len(e.senders[0].ring.bytes) / e.senders[0].ring.len()
-	e.window = max(c.Options.Window/frame, 16)
+	e.window = max(c.Options.Window/frame, 2)
 	if c.Single {
-		e.writes = 8
+		e.writes = 1
 	}
 	if c.Outstanding > 0 {
 		e.window = c.Outstanding * len(e.senders)
@@ -102,12 +102,16 @@ type meter struct {
 	pid               int
 	at                time.Time
 	server, generator time.Duration
+	busy              time.Duration // of the whole machine
 	user, system      int64
 	delivered         uint64
 }
 
 func (m *meter) read(e *engine) (err error) {
 	m.delivered = e.delivered
+	if m.busy, err = machineBusy(); err != nil {
+		return err
+	}
 	m.generator = threadCPU()
 	if m.pid != 0 {
 		if m.user, m.system, err = userShare(m.pid); err != nil {
@@ -140,6 +144,7 @@ func (m *meter) stop(e *engine) (Sample, error) {
 	if m.pid != 0 {
 		cpu := end.server - m.server
 		s.ServerLoad = cpu.Seconds() / seconds
+		s.OthersLoad = max(0, (end.busy-m.busy).Seconds()/seconds-s.ServerLoad-s.GeneratorLoad)
 		s.ServerMicros = float64(cpu.Nanoseconds()) / 1e3 / messages
 		if ticks := end.user - m.user + end.system - m.system; ticks > 0 {
 			s.UserMicros = s.ServerMicros * float64(end.user-m.user) / float64(ticks)

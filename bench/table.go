@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -28,7 +29,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 			Number(row.Resident.Median/(1<<20)), Number(row.P50.Median), Number(row.P99.Median), Number(row.P999.Median),
 			row.Limit, figures(row.Figures))
 	}
-	if err := t.Flush(); err != nil {
+	if err := errors.Join(t.Flush(), r.warn(w)); err != nil {
 		return fmt.Errorf("writing the table: %w", err)
 	}
 	return nil
