@@ -9,10 +9,10 @@ const blockBytes = 64
 
 // block says about each byte of 64 what it is, without regard to strings: bit i stands for byte i.
 type block struct {
-	quote, backslash, control, space        uint64 // control: below 0x20
-	comma, colon, open, close               uint64 // open and close are brackets of either shape
-	curly                                   uint64 // brackets of objects
-	digit, zero, minus, plus, dot, exponent uint64 // exponent: e and E
+	quote, backslash, control, space uint64 // control: below 0x20
+	comma, colon, open, close        uint64 // open and close are brackets of either shape
+	curly                            uint64 // brackets of objects
+	digit, zero, minus               uint64
 }
 
 // characters holds in each row one character that classify looks for, 32 times over. A load from memory

@@ -69,7 +69,8 @@ func skipDense(b []byte, i, depth int) int {
 	return -1
 }
 
-// step judges the block text, which is b[at:] filled up with spaces. When the outermost container ends in it, end is the index behind.
+// step judges the block text, which is b[at:] filled up with spaces. When the outermost container ends in
+// it, end is the index behind.
 func (w *walk) step(b []byte, at int, text *[blockBytes]uint8) (end int, ok bool) {
 	w.classify(text)
 	escaped := w.escapes()
@@ -79,7 +80,7 @@ func (w *walk) step(b []byte, at int, text *[blockBytes]uint8) (end int, ok bool
 	outside := ^(inString | closing)
 	space := w.space & outside
 	if w.control&outside != 0 {
-		more, ok := w.rareSpace(b, at, w.control&outside)
+		more, ok := rareSpace(text, w.control&outside)
 		if !ok {
 			return 0, false
 		}
@@ -87,9 +88,11 @@ func (w *walk) step(b []byte, at int, text *[blockBytes]uint8) (end int, ok bool
 	}
 	w.block.open &= outside
 	w.close &= outside
-	open, shut := w.block.open, w.close
+	w.comma &= outside
+	w.block.colon &= outside
+	brackets := w.block.open | w.close
 	object, keep := w.object, ^uint64(0)
-	if open|shut != 0 {
+	if brackets != 0 {
 		if object, keep, ok = w.brackets(); !ok {
 			return 0, false
 		}
@@ -97,35 +100,12 @@ func (w *walk) step(b []byte, at int, text *[blockBytes]uint8) (end int, ok bool
 			end = at + bits.Len64(keep)
 		}
 	}
-	wrong := w.control & inString & keep
 	if escaped &= keep; escaped != 0 && !validEscapes(b, at, escaped) {
 		return 0, false
 	}
-	comma, colon := w.comma&outside, w.block.colon&outside
-	scalar := outside &^ (space | comma | colon | open | shut)
-	start := scalar &^ (scalar<<1 | w.scalar)
-	afterScalar := (scalar<<1 | w.scalar) &^ scalar
-
-	// What must come where.
-	separated := comma | open
-	behind := separated << 1
-	mayShut, emptyCarry := follow(open<<1|w.empty, space)
-	names, nameCarry := follow(behind&object|w.name, space)
-	values, valueCarry := follow(behind&^object|colon<<1|w.value, space)
-	empty := shut & mayShut
-	names &^= empty
-	values &^= empty
-	wrong |= (names &^ opening) | ((opening | start | open) ^ (names | values))
-
-	run, nameGoesOn := bits.Add64(names, inString, w.inName)
-	nameEnd := run & closing
-	colons, colonCarry := follow(nameEnd<<1|w.colon, space)
-	wrong |= colon ^ colons
-
-	done := closing&^nameEnd | shut
-	ends, endCarry := follow(done<<1|afterScalar|w.end, space)
-	wrong |= (comma | shut) ^ (ends | empty)
-
+	scalar := outside &^ (space | w.comma | w.block.colon | brackets)
+	start := scalar &^ (scalar<<1 + w.scalar)
+	wrong := w.control&inString | w.order(object, inString, opening, closing, space, scalar, start)
 	literal := w.literal
 	if begun := start & keep &^ (w.digit | w.minus); begun|literal != 0 {
 		if literal, ok = w.literals(b, at, begun); !ok {
@@ -133,18 +113,42 @@ func (w *walk) step(b []byte, at int, text *[blockBytes]uint8) (end int, ok bool
 		}
 	}
 	wrong |= w.numbers(&w.block, text, scalar&^literal, start)
-	if wrong&keep != 0 {
-		return 0, false
-	}
 	w.inString = uint64(int64(inString) >> 63)
 	w.scalar = scalar >> 63
+	return end, wrong&keep == 0
+}
+
+// order judges which tokens stand behind which and returns those that must not be where they are. object
+// says before which bytes the innermost container is an object; start is where scalars begin.
+func (w *walk) order(object, inString, opening, closing, space, scalar, start uint64) (wrong uint64) {
+	open, shut, comma, colon := w.block.open, w.close, w.comma, w.block.colon
+	separated := comma | open
+	behind := separated << 1
+	mayShut, emptyCarry := follow(open<<1+w.empty, space)
+	names, nameCarry := follow(behind&object|w.name, space)
+	values, valueCarry := follow(behind&^object|(colon<<1+w.value), space)
+	empty := shut & mayShut
+	names &^= empty
+	values &^= empty
+	wrong = names&^opening | ((opening | start | open) ^ (names | values))
+
+	run, nameGoesOn := bits.Add64(names, inString, w.inName)
+	nameEnd := run & closing
+	colons, colonCarry := follow(nameEnd<<1+w.colon, space)
+	wrong |= colon ^ colons
+
+	done := closing&^nameEnd | shut
+	afterScalar := (scalar<<1 + w.scalar) &^ scalar
+	ends, endCarry := follow(done<<1|afterScalar|w.end, space)
+	wrong |= (comma | shut) ^ (ends | empty)
+
 	w.inName = nameGoesOn
 	w.empty = emptyCarry | open>>63
 	w.name = nameCarry | separated>>63&w.object
 	w.value = valueCarry | separated>>63&^w.object | colon>>63
 	w.colon = colonCarry | nameEnd>>63
 	w.end = endCarry | done>>63
-	return end, true
+	return wrong
 }
 
 // follow returns where the first byte is, from each byte of at on, that is no white space. carry is set
@@ -194,16 +198,15 @@ func validEscapes(b []byte, at int, escaped uint64) bool {
 }
 
 // rareSpace judges control characters outside strings: tabs and line ends are white space.
-func (w *walk) rareSpace(b []byte, at int, control uint64) (space uint64, ok bool) {
-	space = control
-	for ; control != 0; control &= control - 1 {
-		switch b[at+bits.TrailingZeros64(control)] {
+func rareSpace(text *[blockBytes]uint8, control uint64) (space uint64, ok bool) {
+	for rest := control; rest != 0; rest &= rest - 1 {
+		switch text[bits.TrailingZeros64(rest)&63] {
 		case '\t', '\r', '\n':
 		default:
 			return 0, false
 		}
 	}
-	return space, true
+	return control, true
 }
 
 // brackets follows the containers through a block. It returns for each byte whether the innermost
