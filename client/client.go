@@ -103,7 +103,8 @@ func (c *Client) Err() error {
 // Close ends the client gracefully: new incoming requests are refused, running handlers finish and
 // their answers are sent, services are unregistered, everything notified reaches the relay, then the
 // connection is closed. When ctx ends first the rest is cut short, the handlers' contexts are cancelled,
-// and Close returns ctx.Err() without waiting for handlers that ignore them. Closing again is a no-op.
+// and Close returns ctx.Err() without waiting for handlers that ignore them. Closing
+// again waits for the first Close, and cuts it short when its own ctx ends.
 // A handler must not call Close, which would wait for it; a WithOnEvent function may.
 //
 // Handlers finish before their services are unregistered, because the relay drops the answers of a
@@ -116,14 +117,15 @@ func (c *Client) Close(ctx context.Context) error {
 	var err error
 	if first {
 		err = c.drain(ctx)
+	} else {
+		select {
+		case <-c.quiet:
+			return nil
+		case <-ctx.Done(): // this one has no more patience
+		}
 	}
 	c.cancel(ErrClosed)
 	c.link.Load().fail(ErrClosed)
-	select {
-	case <-c.quiet:
-		return err
-	default:
-	}
 	select {
 	case <-c.quiet:
 		return err

@@ -95,11 +95,15 @@ func TestRelayClientIDInUse(t *testing.T) {
 func TestRelayCancelAndTimeout(t *testing.T) {
 	r := relayed(t)
 	a, b := r.joined(t, "a"), r.joined(t, "b")
-	started, causes := make(chan struct{}, 1), make(chan error, 1)
+	// causes is unbuffered: the handler answers only when the test has seen the caller's side.
+	started, causes, patience := make(chan struct{}, 1), make(chan error), deadline(t)
 	s, err := a.Register(deadline(t), nil, func(ctx context.Context, r *Request) (any, error) {
 		started <- struct{}{}
 		<-ctx.Done()
-		causes <- context.Cause(ctx)
+		select {
+		case causes <- context.Cause(ctx):
+		case <-patience.Done():
+		}
 		return nil, nil
 	})
 	if err != nil {

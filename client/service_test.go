@@ -342,6 +342,7 @@ func TestCloseGraceful(t *testing.T) {
 	}
 	p.send(handle(6, `"method":"m"`))
 	p.want(`{"jsonrpc":"2.0","id":6,"error":{"code":-32000,"message":"the service's client is too busy, or closing","data":{"delivered":"never"}}}`)
+	again := async(t, func() error { return c.Close(deadline(t)) }) // waits for the first, does not cut it short
 	close(release)
 	p.want(`{"jsonrpc":"2.0","id":5,"result":"done"}`)
 	p.want(`{"jsonrpc":"2.0","id":3,"method":"client/unregisterService","params":{"channel":"ahp-client-services://","serviceId":"s1"}}`)
@@ -349,6 +350,9 @@ func TestCloseGraceful(t *testing.T) {
 	p.want(`{"jsonrpc":"2.0","id":4,"method":"ping","params":{"channel":"ahp-root://"}}`)
 	p.send(`{"jsonrpc":"2.0","id":4,"result":null}`)
 	if err := wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := again(); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Err(); err != ErrClosed {
