@@ -29,8 +29,7 @@ func (c *Core) Drain(now time.Duration) {
 		b := p.out.tail(256)
 		before := len(b.B)
 		b.B = codec.AppendShutdown(b.B, ReasonShutdown.String(), "the relay is shutting down", c.limits.DrainTimeout.Milliseconds(), after.Milliseconds())
-		c.queued(p, len(b.B)-before)
-		c.counters.FramesOut++
+		c.sent(KindControl, p, len(b.B)-before)
 		p.told = true
 	}
 	c.settle()
@@ -53,6 +52,10 @@ func (c *Core) settleDrain() {
 			}
 			i = after
 		}
+	}
+	// Everybody is about to go: nobody needs to be told of everybody else's services.
+	for len(c.observers) > 0 {
+		c.unobserve(c.observers[0])
 	}
 	for _, p := range c.peers {
 		if !c.vacant(p) && p.state <= stateOpen {
