@@ -3,7 +3,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 )
@@ -73,8 +72,12 @@ func (c *cast) pair(i int) int {
 func (c *cast) admit(m *Member) error {
 	err := c.Instance.Dialect.Join(m, c.Instance.Addr)
 	for _, conn := range []*Conn{m.Tx, m.Rx} {
-		if conn != nil && c.sockets[conn] == nil {
-			err = errors.Join(err, c.take(m, conn))
+		switch {
+		case conn == nil || c.sockets[conn] != nil:
+		case err != nil:
+			_ = conn.Close() // why it could not join is what matters; a second close does no harm
+		default:
+			err = c.take(m, conn)
 		}
 	}
 	if err != nil {

@@ -86,7 +86,7 @@ func newReport(o *Options) *Report {
 	return r
 }
 
-func newRow(s *Scenario, system System, samples []Sample) Row {
+func newRow(o *Options, s *Scenario, system System, samples []Sample) Row {
 	over := func(value func(Sample) float64) Spread {
 		values := make([]float64, len(samples))
 		for i := range samples {
@@ -115,7 +115,7 @@ func newRow(s *Scenario, system System, samples []Sample) Row {
 		GeneratorLoad: over(func(s Sample) float64 { return s.GeneratorLoad }),
 		OthersLoad:    over(func(s Sample) float64 { return s.OthersLoad }),
 	}
-	r.Limit = limit(s, r.ServerLoad.Median, r.GeneratorLoad.Median)
+	r.Limit = limit(s, o.Pin, r.ServerLoad.Median, r.GeneratorLoad.Median)
 	for name := range samples[0].Figures {
 		if r.Figures == nil {
 			r.Figures = map[string]Spread{}
@@ -125,13 +125,13 @@ func newRow(s *Scenario, system System, samples []Sample) Row {
 	return r
 }
 
-// limit says which side was busy all the time.
-func limit(s *Scenario, server, generator float64) string {
+// limit says which side was busy all the time. pinned is whether a scenario for one core had one.
+func limit(s *Scenario, pinned bool, server, generator float64) string {
 	const busy = 0.93
 	switch {
 	case s.Every > 0 || s.Run != nil:
 		return "" // paced
-	case s.OneCore && server+generator >= busy:
+	case s.OneCore && pinned && server+generator >= busy:
 		return "shared core"
 	case s.Outstanding == 1:
 		return "round trip"

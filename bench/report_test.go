@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -70,7 +71,7 @@ func TestLimit(t *testing.T) {
 		{Scenario{Outstanding: 1}, 0.3, 0.3, "round trip"},
 		{Scenario{Every: 1}, 0.3, 1, ""},
 	} {
-		if got := limit(&c.scenario, c.server, c.generator); got != c.want {
+		if got := limit(&c.scenario, true, c.server, c.generator); got != c.want {
 			t.Errorf("limit(%v, %v) = %q, want %q", c.server, c.generator, got, c.want)
 		}
 	}
@@ -85,7 +86,7 @@ func sampleReport() *Report {
 		for j, size := range []int{16, 1024} {
 			s := &Scenario{Name: []string{"notify-16", "notify-1k-dense"}[j], Title: "title", Group: "notify", Kind: Dense, Size: size, X: float64(size)}
 			v := float64(1 + i + j)
-			r.Rows = append(r.Rows, newRow(s, system, []Sample{
+			r.Rows = append(r.Rows, newRow(&o, s, system, []Sample{
 				{PerSecond: 1e6 * v, ServerMicros: v, UserMicros: v / 2, ServerLoad: 1, GeneratorLoad: 0.5, Resident: 12 << 20, Latency: &Percentiles{10, 20, 30, 40}, Figures: Figures{"things": v}},
 				{PerSecond: 3e6 * v, ServerMicros: 3 * v, UserMicros: v, ServerLoad: 1, GeneratorLoad: 0.7, Resident: 14 << 20, Latency: &Percentiles{12, 22, 32, 42}, Figures: Figures{"things": v}},
 			}))
@@ -152,5 +153,34 @@ func TestPlotsAreSVG(t *testing.T) {
 	// Charts without rows are not drawn.
 	if _, err := os.Stat(filepath.Join(dir, "services.svg")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("services.svg: %v", err)
+	}
+}
+
+func TestDisturbanceIsSaid(t *testing.T) {
+	r := sampleReport()
+	var b bytes.Buffer
+	if err := r.warn(&b); err != nil || b.Len() > 0 {
+		t.Errorf("a quiet machine: %q, %v", b.String(), err)
+	}
+	r.Rows[1].OthersLoad = SpreadOf([]float64{0.8})
+	want := "The machine was not quiet: in 1 of 4 rows other processes used up to 0.80 CPUs. Take these figures as hints.\n"
+	if err := r.warn(&b); err != nil || b.String() != want {
+		t.Errorf("got %q, %v", b.String(), err)
+	}
+}
+
+func TestTicks(t *testing.T) {
+	var labels []string
+	ticks := decades{}.Ticks(0.3, 2500)
+	for _, tick := range ticks {
+		if tick.Label != "" {
+			labels = append(labels, tick.Label)
+		}
+	}
+	if want := "0.5 1 2 5 10 20 50 100 200 500 1k 2k"; strings.Join(labels, " ") != want {
+		t.Errorf("labels %q, want %q", labels, want)
+	}
+	if len(ticks) != 7+9+9+9+2 {
+		t.Errorf("%d ticks", len(ticks))
 	}
 }

@@ -53,7 +53,7 @@ func compare(ctx context.Context, o *Options, s *Scenario, p *progress) ([]Row, 
 	}
 	rows := make([]Row, len(able))
 	for i, system := range able {
-		rows[i] = newRow(s, system, samples[i])
+		rows[i] = newRow(o, s, system, samples[i])
 	}
 	return rows, nil
 }

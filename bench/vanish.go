@@ -59,6 +59,7 @@ func vanish(ctx context.Context, t *Trial) (Sample, error) {
 	}
 	sample.Figures = Figures{
 		"ms until all know": SpreadOf(gone).Median,
+		"ms at most":        SpreadOf(gone).Max,
 		"CPU ms/disconnect": sample.ServerMicros * float64(len(owners[0].Services)*t.Observers) / 1e3,
 		"longest call ms":   sample.Latency.Max / 1e3,
 	}

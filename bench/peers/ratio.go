@@ -68,14 +68,7 @@ func (x *bound) value(r *bench.Report) float64 {
 		return 0
 	}
 	most, least := slices.Max(all), slices.Min(all)
-	switch {
-	case x.over != "":
-		base := row(r, x.over, ours)
-		if base == nil || x.of(base).Median <= 0 {
-			return 0
-		}
-		return most / x.of(base).Median
-	case len(all) > 1 && least > 0:
+	if len(all) > 1 && least > 0 {
 		return most / least
 	}
 	return most
