@@ -131,6 +131,30 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
+// BenchmarkParseCalls parses requests and their answers, 16 bytes of body each.
+func BenchmarkParseCalls(b *testing.B) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for _, format := range []struct{ name, text string }{
+		{"request", `{"jsonrpc":"2.0","id":%d,"method":"clientService/request","params":{"channel":"ahp-client-services://","serviceId":"%011x%011x","method":"get","params":%s,"timeoutMs":30000}}`},
+		{"answer", `{"jsonrpc":"2.0","id":%[1]d,"result":%[4]s}`},
+	} {
+		lines := make([][]byte, 512)
+		for i := range lines {
+			lines[i] = fmt.Appendf(nil, format.text, r.IntN(1<<40), r.Uint64()>>20, r.Uint64()>>20, denseBody(r, 16))
+		}
+		b.Run(format.name+"/16", func(b *testing.B) {
+			var m Message
+			i := 0
+			for b.Loop() {
+				if !Parse(lines[i&511], 128, &m) {
+					b.Fatalf("refused %s", lines[i&511])
+				}
+				i++
+			}
+		})
+	}
+}
+
 func BenchmarkFramer(b *testing.B) {
 	for _, size := range []int{16, 1 << 10} {
 		b.Run(strconv.Itoa(size), func(b *testing.B) {

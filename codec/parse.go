@@ -44,6 +44,9 @@ func parseEnvelope(b []byte, i, depth int, m *Message) int {
 		return i + 1
 	}
 	for {
+		if next := m.usualEnvelope(b, i); next != i {
+			i = skipSpace(b, next)
+		}
 		member, _, at := scanMember(b, i)
 		if at < 0 || at >= len(b) {
 			return -1
@@ -77,6 +80,9 @@ func parseParams(b []byte, i, depth int, m *Message) int {
 	}
 	if i = skipSpace(b, i+1); i < len(b) && b[i] == '}' {
 		return i + 1
+	}
+	if next := m.usualParams(b, i); next != i {
+		i = skipSpace(b, next)
 	}
 	for {
 		_, member, at := scanMember(b, i)
