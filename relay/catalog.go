@@ -245,6 +245,5 @@ func (c *Core) publish(line []byte, rights []uint8, owner uint32) {
 func (c *Core) sendLine(p *peer, line []byte) {
 	b := p.out.tail(len(line))
 	b.B = append(b.B, line...)
-	c.queued(p, len(line))
-	c.counters.FramesOut++
+	c.sent(KindAction, p, len(line))
 }

@@ -70,8 +70,7 @@ func (c *Core) explain(p *peer, reason Reason, message string) {
 	b := p.out.tail(len(message) + 256)
 	before := len(b.B)
 	b.B = codec.AppendClosing(b.B, reason.String(), message)
-	c.queued(p, len(b.B)-before)
-	c.counters.FramesOut++
+	c.sent(KindControl, p, len(b.B)-before)
 }
 
 // disconnect ends what a connection takes part in: its services, its requests, its subscriptions, its

@@ -10,20 +10,21 @@ import (
 func (c *Core) notify(p *peer, line []byte, m *codec.Message) {
 	if !m.Version || m.ParamsKind != codec.Object || m.Duplicates&(envelopeMembers|callMembers) != 0 ||
 		!channelIs(m, line, codec.ChannelServices) || !c.isMethod(m.Name.Of(line)) {
-		c.counters.NotifyDropped[DropMalformed]++
+		c.drop(DropMalformed, p, nil, nil, m)
 		return
 	}
 	if c.anonymous(p) {
-		c.counters.NotifyDropped[DropUnauthenticated]++
+		c.drop(DropUnauthenticated, p, nil, line, m)
 		return
 	}
 	s := c.lookup(m.ServiceID.Of(line))
 	if s == nil || s.Rights[p.principal]&(rightDiscover|rightNotify) != rightDiscover|rightNotify && !c.ownNotify(p, s) {
-		c.notifyRefused(p, s)
+		c.notifyRefused(p, s, line, m)
 		return
 	}
 	owner := c.peers[s.Owner]
 	if owner.out.size > c.limits.QueueBytesSoft/2 || owner.shedding {
+		c.drop(DropOverload, p, s, line, m)
 		c.shed(owner, s)
 		return
 	}
@@ -33,12 +34,17 @@ func (c *Core) notify(p *peer, line []byte, m *codec.Message) {
 	if s.Dropped > 0 {
 		b.B = c.appendDropped(b.B, s)
 	}
+	start := len(b.B)
 	b.B = codec.AppendNotification(b.B, s.ID, p.client, p.label, method, params)
 	c.queued(owner, len(b.B)-before)
+	c.counters.out[KindNotification].Bytes += uint64(len(b.B) - start)
 	p.prefix.remember(p, s, line, m, c.epoch)
 	s.Forwards++
 	c.counters.NotifyForwarded++
 	c.counters.FramesOut++
+	if c.tap != nil {
+		c.tapped(Envelope{Kind: EnvelopeNotification, Method: method, Payload: params}, p, s)
+	}
 }
 
 // lookup finds a service by its id as spelled in JSON.
@@ -75,18 +81,17 @@ func (c *Core) ownNotify(p *peer, s *table.Service) bool {
 	return s.Owner == p.index && s.Rights[p.principal]&rightNotify != 0
 }
 
-func (c *Core) notifyRefused(p *peer, s *table.Service) {
+func (c *Core) notifyRefused(p *peer, s *table.Service, line []byte, m *codec.Message) {
 	switch {
 	case s == nil || !c.visible(p, s):
-		c.counters.NotifyDropped[DropUnknownService]++
+		c.drop(DropUnknownService, p, s, line, m)
 	default:
-		c.counters.NotifyDropped[DropNotAllowed]++
+		c.drop(DropNotAllowed, p, s, line, m)
 	}
 }
 
-// shed drops a notification for an owner whose output is too full, or closes the owner.
+// shed sees to an owner whose output is too full for a notification, which is dropped, or closes it.
 func (c *Core) shed(owner *peer, s *table.Service) {
-	c.counters.NotifyDropped[DropOverload]++
 	if c.config.Overload == OverloadDisconnect {
 		c.condemn(owner, ReasonSlowConsumer, "notifications came faster than they were read")
 		return
@@ -100,8 +105,10 @@ func (c *Core) shed(owner *peer, s *table.Service) {
 
 // appendDropped tells the owner how many notifications for s it has lost.
 func (c *Core) appendDropped(dst []byte, s *table.Service) []byte {
+	before := len(dst)
 	dst = codec.AppendDropped(dst, s.ID, s.Dropped)
 	s.Dropped = 0
+	c.counters.out[KindControl].add(len(dst) - before)
 	c.counters.FramesOut++
 	return dst
 }

@@ -48,6 +48,8 @@ func (c *Core) recall(p *peer, line []byte) bool {
 	before := len(b.B)
 	b.B = append(append(append(b.B, x.out...), line[n:]...), '\n')
 	c.queued(owner, len(b.B)-before)
+	c.counters.in[KindNotification].Bytes += uint64(len(line) + 1)
+	c.counters.out[KindNotification].Bytes += uint64(len(b.B) - before)
 	x.used = true
 	s.Forwards++
 	c.counters.NotifyForwarded++

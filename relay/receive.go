@@ -48,14 +48,16 @@ func (c *Core) line(p *peer, line []byte) {
 	m := &c.message
 	p.frames++
 	c.counters.FramesIn++
-	if len(p.prefix.in) > 0 && c.recall(p, line) {
+	if len(p.prefix.in) > 0 && c.tap == nil && c.recall(p, line) {
 		return
 	}
 	if !codec.Parse(line, c.limits.DepthMax, m) {
+		c.counters.in[KindInvalid].add(len(line) + 1)
 		c.fail(p, nil, codec.CodeParse, "", nil)
 		c.stranger(p)
 		return
 	}
+	c.counters.in[m.Kind].add(len(line) + 1)
 	switch m.Kind {
 	case codec.KindNotification:
 		c.notification(p, line, m)
@@ -90,8 +92,7 @@ func (c *Core) fail(p *peer, id []byte, code codec.Code, message string, data []
 	b := p.out.tail(len(id) + len(message) + len(data) + 96)
 	before := len(b.B)
 	b.B = codec.AppendError(b.B, id, code, message, data)
-	c.queued(p, len(b.B)-before)
-	c.counters.FramesOut++
+	c.sent(KindAnswer, p, len(b.B)-before)
 	if code != codec.CodeParse && code != codec.CodeInvalidRequest {
 		return
 	}
@@ -107,6 +108,5 @@ func (c *Core) reply(p *peer, id, result []byte) {
 	b := p.out.tail(len(id) + len(result) + 64)
 	before := len(b.B)
 	b.B = codec.AppendResult(b.B, id, result)
-	c.queued(p, len(b.B)-before)
-	c.counters.FramesOut++
+	c.sent(KindAnswer, p, len(b.B)-before)
 }

@@ -71,6 +71,7 @@ type Core struct {
 
 	counters Counters
 	notes    noteRing
+	tap      Tap // nil: nobody taps
 }
 
 // New returns a core for a valid configuration. The boot makes its ids differ from those of every other

@@ -61,16 +61,24 @@ func (c *Core) serviceRequest(p *peer, id, line []byte, m *codec.Message) {
 	if s.Dropped > 0 {
 		b.B = c.appendDropped(b.B, s)
 	}
+	start := len(b.B)
 	b.B = codec.AppendHandleRequest(b.B, c.slots.RelayID(i), s.ID, p.client, p.label, method, params, timeout.Milliseconds())
 	c.queued(owner, len(b.B)-before)
+	c.counters.out[KindRequest].add(len(b.B) - start)
 	s.Forwards++
 	c.counters.RequestsForwarded++
 	c.counters.FramesOut++
+	if c.tap != nil {
+		c.tapped(Envelope{Kind: EnvelopeRequest, RelayID: c.slots.RelayID(i), Method: method, Payload: params}, p, s)
+	}
 }
 
 // refuse answers a request that was not forwarded.
 func (c *Core) refuse(p *peer, id []byte, code codec.Code, message, limit string) {
 	c.counters.RequestsRefused++
+	if c.tap != nil {
+		c.tapped(Envelope{Kind: EnvelopeRefused, Word: limit, Code: int(code)}, p, nil)
+	}
 	c.fail(p, id, code, message, limitData("never", limit))
 }
 
@@ -120,6 +128,9 @@ func (c *Core) finish(i int32, o outcome) {
 	if !o.silent {
 		c.complete(caller, c.slots.ID(i), &o)
 	}
+	if c.tap != nil {
+		c.tapAnswer(i, &o)
+	}
 	c.counters.Requests[o.kind]++
 	c.counters.observe(c.now - time.Duration(slot.Started))
 	if o.cancel {
@@ -148,8 +159,7 @@ func (c *Core) complete(caller *peer, id []byte, o *outcome) {
 		b := caller.out.tail(len(id) + len(o.failure) + 64)
 		before := len(b.B)
 		b.B = codec.AppendErrorRaw(b.B, id, o.failure)
-		c.queued(caller, len(b.B)-before)
-		c.counters.FramesOut++
+		c.sent(KindAnswer, caller, len(b.B)-before)
 	default:
 		c.reply(caller, id, o.result)
 	}
@@ -163,8 +173,7 @@ func (c *Core) cancelAtOwner(owner *peer, relayID uint64) {
 	b := owner.out.tail(codec.EnvelopeBytesMax)
 	before := len(b.B)
 	b.B = codec.AppendCancel(b.B, relayID)
-	c.queued(owner, len(b.B)-before)
-	c.counters.FramesOut++
+	c.sent(KindControl, owner, len(b.B)-before)
 }
 
 // free1 gives back what a request, live or ghost, still charges, and frees its slot.

@@ -161,6 +161,5 @@ func (c *Core) respond(p *peer, id []byte, need int, build func([]byte) []byte) 
 	before := len(b.B)
 	b.B = append(append(append(b.B, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
 	b.B = append(build(b.B), "}\n"...)
-	c.queued(p, len(b.B)-before)
-	c.counters.FramesOut++
+	c.sent(KindAnswer, p, len(b.B)-before)
 }
