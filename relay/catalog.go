@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"bytes"
+
 	"github.com/ahprelay/ahprelay/codec"
 	"github.com/ahprelay/ahprelay/table"
 )
@@ -36,12 +38,18 @@ func (c *Core) describe(raw []byte) (d description, problem string) {
 	return d, ""
 }
 
-// changeable answers a catalogue change that cannot be, whatever its metadata, and reports whether it can.
+// changeable answers a registration or update that cannot be, whatever its metadata, and reports whether
+// it can.
 func (c *Core) changeable(p *peer, id []byte) bool {
 	if c.draining {
 		c.fail(p, id, codec.CodeOverloaded, "the relay is shutting down", limitData("never", ""))
 		return false
 	}
+	return c.paced(p, id)
+}
+
+// paced charges p for a catalogue change, or answers that it makes too many.
+func (c *Core) paced(p *peer, id []byte) bool {
 	if !p.pace.take(c.now, c.limits.CatalogChangesPerSecondMax) {
 		c.overQuota(p, id, "catalogChangesPerSecond")
 		return false
@@ -153,10 +161,12 @@ func (c *Core) update(p *peer, id, line []byte, m *codec.Message) {
 	c.setObject(p, s, d)
 	c.reply(p, id, []byte("{}"))
 	if lost := lostSight(before, s.Rights); lost != nil {
-		c.publishRemoved(s, lost, noOwner)
+		c.publishRemoved(s, lost, false)
 	}
 	c.publishSet(s, s.Rights)
-	c.recheck(s)
+	if !bytes.Equal(before, s.Rights) {
+		c.recheck(s)
+	}
 }
 
 // unregister handles client/unregisterService.
@@ -167,7 +177,7 @@ func (c *Core) unregister(p *peer, id, line []byte, m *codec.Message) {
 		return
 	}
 	s := c.ownService(p, id, m.ServiceID.Of(line))
-	if s == nil || !c.changeable(p, id) {
+	if s == nil || !c.paced(p, id) {
 		return
 	}
 	c.reply(p, id, []byte("{}"))
@@ -195,11 +205,8 @@ func (c *Core) withdraw(p *peer, s *table.Service, tell bool) {
 	p.bytes -= len(s.Object)
 	p.usage.services.Give(1)
 	p.usage.catalogBytes.Give(len(s.Object))
-	c.publishRemoved(s, s.Rights, p.index)
+	c.publishRemoved(s, s.Rights, true)
 }
-
-// noOwner stands for the owner of a service where the owner is not concerned.
-const noOwner = ^uint32(0)
 
 // visible reports whether p may know of s.
 func (c *Core) visible(p *peer, s *table.Service) bool {
@@ -209,14 +216,14 @@ func (c *Core) visible(p *peer, s *table.Service) bool {
 func (c *Core) publishSet(s *table.Service, rights []uint8) {
 	line := codec.AppendActionSet(c.scratch[:0], s.Object, c.nextSeq())
 	c.scratch = line
-	c.publish(line, rights, s.Owner)
+	c.publish(line, rights, s.Owner, true)
 }
 
-// publishRemoved tells those who may see s by the given rights, and the owner unless it is noOwner.
-func (c *Core) publishRemoved(s *table.Service, rights []uint8, owner uint32) {
+// publishRemoved tells those who may see s by the given rights, and the owner if it is concerned.
+func (c *Core) publishRemoved(s *table.Service, rights []uint8, owner bool) {
 	line := codec.AppendActionRemoved(c.scratch[:0], s.ID, c.nextSeq())
 	c.scratch = line
-	c.publish(line, rights, owner)
+	c.publish(line, rights, s.Owner, owner)
 }
 
 func (c *Core) nextSeq() uint64 {
@@ -224,11 +231,12 @@ func (c *Core) nextSeq() uint64 {
 	return c.seq
 }
 
-// publish sends an encoded action to every observer that may see it and keeps it for replay.
-func (c *Core) publish(line []byte, rights []uint8, owner uint32) {
+// publish sends an encoded action about a service of owner to every observer that may see it, and keeps
+// it for replay. The owner gets it if concerned, whatever its rights, and only then.
+func (c *Core) publish(line []byte, rights []uint8, owner uint32, concerned bool) {
 	c.counters.Actions++
 	for _, o := range c.observers {
-		if rights[o.principal]&rightDiscover != 0 || o.index == owner {
+		if o.index == owner && concerned || o.index != owner && rights[o.principal]&rightDiscover != 0 {
 			c.sendLine(o, line)
 		}
 	}
@@ -236,7 +244,7 @@ func (c *Core) publish(line []byte, rights []uint8, owner uint32) {
 		return
 	}
 	a := table.Action{Seq: c.seq, Line: append([]byte(nil), line...), Rights: rights}
-	if owner != noOwner {
+	if concerned {
 		a.Owner = c.peers[owner].clientID
 	}
 	c.replay.Add(a)

@@ -37,6 +37,12 @@ func (c *Core) request(p *peer, line []byte, m *codec.Message) {
 		c.fail(p, nil, codec.CodeInvalidRequest, "id must be one string or number of limited length", nil)
 		return
 	}
+	if p.inflight.Used > 0 {
+		if _, found := c.slots.Find(p.index, id); found {
+			c.fail(p, nil, codec.CodeInvalidRequest, "id is in flight already", append(append([]byte(`{"duplicateId":`), id...), '}'))
+			return
+		}
+	}
 	if !m.Version || m.Duplicates&envelopeMembers != 0 || m.Method == codec.MethodNone {
 		c.fail(p, id, codec.CodeInvalidRequest, "", nil)
 		return
@@ -47,20 +53,24 @@ func (c *Core) request(p *peer, line []byte, m *codec.Message) {
 		return
 	}
 	if m.ParamsKind != codec.Object && m.ParamsKind != codec.Absent {
-		c.fail(p, id, codec.CodeInvalidParams, "params must be an object", nil)
+		c.misshapen(p, id, m)
 		return
-	}
-	if p.inflight.Used > 0 {
-		if _, found := c.slots.Find(p.index, id); found {
-			c.fail(p, nil, codec.CodeInvalidRequest, "id is in flight already", append(append([]byte(`{"duplicateId":`), id...), '}'))
-			return
-		}
 	}
 	if p.state == stateNew {
 		c.early(p, id, line, m)
 		return
 	}
 	c.dispatch(p, id, line, m)
+}
+
+// misshapen answers a request whose params are neither an object nor absent.
+func (c *Core) misshapen(p *peer, id []byte, m *codec.Message) {
+	const message = "params must be an object"
+	if m.Method == codec.MethodRequest {
+		c.refuse(p, id, codec.CodeInvalidParams, message, "")
+		return
+	}
+	c.fail(p, id, codec.CodeInvalidParams, message, nil)
 }
 
 // early handles a request before the handshake has succeeded.

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/ahprelay/ahprelay/codec"
 	"github.com/ahprelay/ahprelay/table"
@@ -166,8 +167,12 @@ func cut(raw []byte) string {
 	if codec.KindOf(raw) != codec.String {
 		return ""
 	}
-	decoded, _ := codec.Unquote(nil, raw[:min(len(raw), 8*clientInfoBytesMax)])
-	return string(decoded[:min(len(decoded), clientInfoBytesMax)])
+	decoded, _ := codec.Unquote(nil, raw)
+	for len(decoded) > clientInfoBytesMax {
+		_, size := utf8.DecodeLastRune(decoded)
+		decoded = decoded[:len(decoded)-size]
+	}
+	return string(decoded)
 }
 
 // reconnect handles the first request of a client that was here before.
@@ -253,15 +258,16 @@ func (c *Core) replayable(p *peer, was table.Resumable, known bool, seen uint64,
 	if !ok {
 		return 0, false
 	}
-	replayed := 0
-	if set&channelServices != 0 {
-		for i := count; i > 0; i-- {
-			if a := c.replay.Latest(i); c.replayed(p, a) {
-				replayed += len(a.Line)
-			}
+	size := len("[]")
+	for i := count; i > 0 && set&channelServices != 0; i-- {
+		if a := c.replay.Latest(i); c.replayed(p, a) {
+			size += len(envelope(a.Line)) + len(",")
 		}
 	}
-	return count, replayed == 0 || replayed < c.snapshotsBytes(p, set)
+	if size == len("[]") {
+		return count, true // nothing has been missed
+	}
+	return count, size-len(",") < c.snapshotsBytes(p, set)
 }
 
 // replayed reports whether a replay to p holds a.

@@ -123,18 +123,32 @@ func (c *Core) mark(p *peer) {
 	}
 }
 
-// reclaimMemory condemns the connection that holds most. What the condemned hold counts as free already:
-// it will be when the current work is done.
+// reclaimMemory closes the connection that holds most. What the condemned hold counts as free already: it
+// will be when the current work is done. Who is being closed anyway, but too slowly, is cut off.
 func (c *Core) reclaimMemory() {
 	var most *peer
 	for _, p := range c.peers {
-		if !p.doomed && p.holds() > 0 && (most == nil || p.holds() > most.holds()) {
-			most = p
+		if p.doomed && p.state <= stateOpen || p.holds() == 0 || most != nil && p.holds() <= most.holds() {
+			continue
 		}
+		most = p
 	}
-	if most != nil {
+	switch {
+	case most == nil:
+	case most.state <= stateOpen:
 		c.condemn(most, ReasonSlowConsumer, "memory_bytes_max reached and this connection held most")
+	default:
+		c.cutOff(most)
 	}
+}
+
+// cutOff drops what waits for a connection that is being closed, and has it closed at once.
+func (c *Core) cutOff(p *peer) {
+	c.memory -= int64(p.out.size)
+	p.out.reset()
+	p.state = stateDead
+	c.mark(p)
+	c.rearm(p)
 }
 
 // holds is the number of bytes that p is charged for.

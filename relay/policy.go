@@ -252,12 +252,17 @@ func (p *policy) row(owner int32, protocol string, has bool) []uint8 {
 			}
 		}
 	}
-	p.rows[key] = row
+	if len(protocol) <= rowKeyMax {
+		p.rows[key] = row
+	}
 	return row
 }
 
-// rowsMax bounds the rows that are shared: protocols are chosen by clients.
-const rowsMax = 4096
+// Protocols are chosen by clients: so many rows are shared, for protocols of at most so many bytes.
+const (
+	rowsMax   = 4096
+	rowKeyMax = 256
+)
 
 // matches reports whether a service matches one of the globs, each over its protocol or, with a slash,
 // over owner/protocol. A service without a protocol matches only "*".

@@ -36,6 +36,7 @@ type Core struct {
 	limits  Limits // config.Limits, at hand
 	policy  *policy
 	usages  []*usage // by principal name, stable across reloads
+	rights  uint64   // the latest rights epoch of any principal
 	epoch   uint32   // of the configuration: what was remembered under an earlier one does not count
 	now     time.Duration
 	seq     uint64 // the latest serverSeq
@@ -144,12 +145,12 @@ func (c *Core) Tick(now time.Duration) {
 // settle carries out the closings that came up while something else was being done, and looks after a
 // drain. Every entry point ends with it.
 func (c *Core) settle() {
-	for len(c.condemned) > 0 {
-		v := c.condemned[0]
-		c.condemned = c.condemned[:copy(c.condemned, c.condemned[1:])]
+	for i := 0; i < len(c.condemned); i++ { // closing one may condemn others
+		v := c.condemned[i]
 		c.close(v.peer, v.reason, v.message)
 	}
-	c.leaving = 0
+	clear(c.condemned)
+	c.condemned, c.leaving = c.condemned[:0], 0
 	if c.draining {
 		c.settleDrain()
 	}

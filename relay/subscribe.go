@@ -121,12 +121,19 @@ func (c *Core) channels(p *peer, raw []byte) (set uint8, order []uint8, missing 
 	}
 }
 
+// The pieces of a snapshot around the services and the number.
+const (
+	rootSnapshot     = `{"resource":"` + codec.ChannelRoot + `","state":{"agents":[]},"fromSeq":`
+	servicesSnapshot = `{"resource":"` + codec.ChannelServices + `","state":{"services":[`
+	servicesEnd      = `]},"fromSeq":`
+)
+
 // appendSnapshot appends the snapshot of one channel as p may see it.
 func (c *Core) appendSnapshot(b []byte, p *peer, ch uint8) []byte {
 	if ch == channelRoot {
-		b = append(b, `{"resource":"`+codec.ChannelRoot+`","state":{"agents":[]},"fromSeq":`...)
+		b = append(b, rootSnapshot...)
 	} else {
-		b = append(b, `{"resource":"`+codec.ChannelServices+`","state":{"services":[`...)
+		b = append(b, servicesSnapshot...)
 		first := true
 		for s := c.services.First; s != nil; s = s.Next() {
 			if !c.visible(p, s) {
@@ -137,20 +144,31 @@ func (c *Core) appendSnapshot(b []byte, p *peer, ch uint8) []byte {
 			}
 			b, first = append(b, s.Object...), false
 		}
-		b = append(b, `]},"fromSeq":`...)
+		b = append(b, servicesEnd...)
 	}
 	return append(strconv.AppendUint(b, c.seq, 10), '}')
 }
 
-// snapshotsBytes is about how long the snapshots of some channels are.
+// snapshotsBytes is how long the array of the snapshots of some channels is.
 func (c *Core) snapshotsBytes(p *peer, channels uint8) int {
-	n := 256
+	digits := len(strconv.AppendUint(nil, c.seq, 10))
+	n := len("[]")
+	if channels&channelRoot != 0 {
+		n += len(rootSnapshot) + digits + len("},")
+	}
 	if channels&channelServices != 0 {
+		n += len(servicesSnapshot) + len(servicesEnd) + digits + len("},")
+		services := 0
 		for s := c.services.First; s != nil; s = s.Next() {
 			if c.visible(p, s) {
-				n += len(s.Object) + 1
+				services++
+				n += len(s.Object)
 			}
 		}
+		n += max(services-1, 0) // commas
+	}
+	if channels != 0 {
+		n-- // the comma behind the last
 	}
 	return n
 }
