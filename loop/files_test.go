@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -29,7 +28,7 @@ func TestRelayWithFewFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log journal
-	s := run(t, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	s := run(t, func(c *Config) { c.Logger = journalLogger(&log) })
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur != filesMax {
 		t.Errorf("the limit was not raised: %d, %v", limit.Cur, err)

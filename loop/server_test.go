@@ -33,6 +33,10 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
+func journalLogger(j *journal) *slog.Logger {
+	return slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
 // server is a Server under test.
 type server struct {
 	*Server
