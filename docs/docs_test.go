@@ -152,6 +152,30 @@ func TestCodes(t *testing.T) {
 	}
 }
 
+var (
+	testForm = regexp.MustCompile(`^(?:Test|Fuzz|Benchmark)[A-Z]\w*$`)
+	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+)
+
+// TestTests looks for every test that is named as code.
+func TestTests(t *testing.T) {
+	there := map[string]bool{}
+	for _, name := range sources(t) {
+		if strings.HasSuffix(name, "_test.go") {
+			for _, m := range testFunc.FindAllStringSubmatch(read(t, name), -1) {
+				there[m[1]] = true
+			}
+		}
+	}
+	for _, d := range documents(t) {
+		for _, span := range d.spans() {
+			if testForm.MatchString(span) && !there[span] {
+				t.Errorf("%s names %s, which is not there", d.name, span)
+			}
+		}
+	}
+}
+
 var requirement = regexp.MustCompile(`(?m)^\t(\S+) v\S+`)
 
 // TestDependencies looks for the reason of every module that a package of the repository imports.
@@ -179,41 +203,44 @@ func TestDependencies(t *testing.T) {
 // imports returns what the packages of this module import, each path once.
 func imports(t *testing.T) []string {
 	t.Helper()
-	seen := map[string]bool{}
-	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+	var all []string
+	for _, name := range sources(t) {
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil, parser.ImportsOnly)
 		if err != nil {
-			return err
-		}
-		if e.IsDir() {
-			_, err := os.Stat(filepath.Join(name, "go.mod"))
-			if name != root && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" || err == nil) {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if filepath.Ext(name) != ".go" {
-			return nil
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
+			t.Fatal(err)
 		}
 		for _, i := range f.Imports {
-			p, err := strconv.Unquote(i.Path.Value)
-			if err != nil {
-				return err
-			}
-			seen[p] = true
+			all = append(all, strings.Trim(i.Path.Value, `"`))
 		}
-		return nil
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// sources returns the Go files of this module, named from the root.
+func sources(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && name != root && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" || isModule(name)):
+			return fs.SkipDir
+		case filepath.Ext(name) != ".go":
+			return nil
+		}
+		name, err = filepath.Rel(root, name)
+		all = append(all, name)
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []string
-	for p := range seen {
-		all = append(all, p)
-	}
-	slices.Sort(all)
 	return all
+}
+
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
 }

@@ -56,8 +56,7 @@ func TestGoBlocks(t *testing.T) {
 func TestReadmeRuns(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()
-	build := goTool(t, "build", "-o", bin+string(filepath.Separator), "./cmd/...")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build := goTool(t, "build", "-ldflags=-s -w", "-o", bin+string(filepath.Separator), "./cmd/ahprelay")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -209,7 +208,7 @@ func (s *shell) runProgram(code string) {
 	s.t.Helper()
 	file := program(s.t, strings.ReplaceAll(code, defaultAddr, s.addr))
 	binary := filepath.Join(filepath.Dir(file), "program")
-	if out, err := goTool(s.t, "build", "-o", binary, file).CombinedOutput(); err != nil {
+	if out, err := goTool(s.t, "build", "-ldflags=-s -w", "-o", binary, file).CombinedOutput(); err != nil {
 		s.t.Fatalf("%v\n%s", err, out)
 	}
 	cmd, cancel := s.command(binary)
