@@ -4,7 +4,7 @@ import "math"
 
 // exponentMax is where the magnitude of an exponent stops being counted: no digit string in memory is
 // long enough to bring a larger one back into range.
-const exponentMax = 1 << 50
+const exponentMax = math.MaxInt / 100
 
 // Integer returns the value of the raw JSON number when it is exactly integral and fits an int64,
 // whatever its spelling: 1000, 1e3, 1000.0 and 10000e-1 are the same. It takes time linear in the

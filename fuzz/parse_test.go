@@ -96,6 +96,11 @@ func checkMessage(t *testing.T, line []byte, m *codec.Message) {
 		if !bytes.Equal(c.span.Of(line), want.raw) || c.span.Absent() != (want.raw == nil) {
 			t.Fatalf("%s is %q, want %q", c.name, c.span.Of(line), want.raw)
 		}
+		if want.raw != nil {
+			if end := codec.SkipValue(line, int(c.span.Off), depthMax-1); end != int(c.span.End) {
+				t.Fatalf("%s ends at %d, SkipValue says %d", c.name, c.span.End, end)
+			}
+		}
 		if got := m.Duplicates&c.bit != 0; got != want.twice {
 			t.Fatalf("%s twice: %v", c.name, got)
 		}

@@ -1,0 +1,166 @@
+// Package sim runs the relay's core under a virtual clock against a model of the contract.
+//
+// A run is a list of operations on a few connections: bytes in arbitrary pieces, transports that stop
+// taking output, closings, reloads, time. A source of choices, a seed or the fuzzer's bytes, makes up
+// the configuration and the operations while the run goes on (setup.go, generate.go, speech.go); what was
+// made up can be run again without the source, in whole or in part, which is how a failure is shrunk
+// (shrink.go).
+//
+// After every operation the model (model.go and its neighbours) takes the same input, line by line, and
+// reads what the core wanted to send to each connection as it goes: each line must be one that the
+// contract demands at that place, and none may be left over. Only what the relay may choose freely, such
+// as ids and the wording of messages, is taken from the output. The model is written from the contract,
+// with plain lists and no index, cache or incremental state.
+//
+// Nothing here is safe for concurrent use; runs do not share anything and may go in parallel.
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ahprelay/ahprelay/relay"
+)
+
+// Options say how a run goes.
+type Options struct {
+	Steps int                     // operations that are made up, 0: 40
+	Check func(*relay.Core) error // called after every operation, nil: not
+}
+
+// Failure is a run in which the core did not do what the model expects.
+type Failure struct {
+	Reason     string
+	At         int    // the operation, counted from 0; the number of operations: at the end
+	Transcript string // what was done and what came back, as in relay/testdata
+	Script     *Script
+}
+
+// Error describes the failure, transcript included.
+func (f *Failure) Error() string {
+	return fmt.Sprintf("operation %d: %s\n--- transcript ---\n%s", f.At, f.Reason, f.Transcript)
+}
+
+// Script is a run that can be repeated.
+type Script struct {
+	Config relay.Config
+	Ops    []Op
+}
+
+// Run makes up a run from choices and carries it out. It returns nil when core and model agree.
+func Run(choices Choices, opt Options) *Failure {
+	script := &Script{Config: makeConfig(choices)}
+	r, f := begin(script, opt)
+	if f != nil {
+		return f
+	}
+	steps := opt.Steps
+	if steps == 0 {
+		steps = 40
+	}
+	g := &generator{Choices: choices, world: r.world, model: r.model, steps: steps}
+	for g.step = 0; g.step < steps; g.step++ {
+		op := g.next()
+		script.Ops = append(script.Ops, op)
+		if f := r.do(len(script.Ops)-1, op); f != nil {
+			return f
+		}
+	}
+	return r.finish(len(script.Ops))
+}
+
+// Replay carries out a script.
+func Replay(script *Script, opt Options) *Failure {
+	r, f := begin(script, opt)
+	if f != nil {
+		return f
+	}
+	for i, op := range script.Ops {
+		if f := r.do(i, op); f != nil {
+			return f
+		}
+	}
+	return r.finish(len(script.Ops))
+}
+
+// run is one run in progress.
+type run struct {
+	script *Script
+	world  *world
+	model  *model
+	tape   *tape
+	check  func(*relay.Core) error
+}
+
+// broken is what the model and the world panic with when something is not as it must be.
+type broken string
+
+func begin(script *Script, opt Options) (*run, *Failure) {
+	core, err := relay.New(script.Config, boot, [32]byte{})
+	if err != nil {
+		return nil, &Failure{Reason: "New: " + err.Error(), Script: script}
+	}
+	t := newTape(script.Config)
+	w := newWorld(core, t)
+	return &run{script: script, world: w, model: newModel(w, script.Config), tape: t, check: opt.Check}, nil
+}
+
+// do carries out one operation.
+func (r *run) do(i int, op Op) (f *Failure) {
+	defer r.rescue(i, &f)
+	r.tape.command(r, op)
+	r.perform(op)
+	r.after()
+	return nil
+}
+
+// rescue turns a panic of ours or of the core into a failure.
+func (r *run) rescue(i int, f **Failure) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	reason, ok := v.(broken)
+	if !ok {
+		reason = broken(fmt.Sprintf("the core panics: %v\n%s", v, stack()))
+	}
+	r.tape.results(r.world)
+	*f = &Failure{Reason: string(reason), At: i, Transcript: r.tape.String(), Script: r.script}
+}
+
+// after checks what must hold between operations.
+func (r *run) after() {
+	r.tape.results(r.world)
+	r.model.verify()
+	if r.check != nil {
+		if err := r.check(r.world.core); err != nil {
+			panic(broken("the core's own count: " + err.Error()))
+		}
+	}
+}
+
+// finish closes every connection, waits for what runs out and asserts that nothing is left.
+func (r *run) finish(i int) (f *Failure) {
+	defer r.rescue(i, &f)
+	for _, e := range r.world.ends {
+		if e.open {
+			r.perform(Op{Kind: OpClose, End: e.number})
+		}
+	}
+	r.perform(Op{Kind: OpTick, Time: r.model.config.Limits.RequestTimeoutMax + time.Hour})
+	r.after()
+	r.model.verifyEmpty()
+	return nil
+}
+
+func must(ok bool, format string, args ...any) {
+	if !ok {
+		panic(broken(fmt.Sprintf(format, args...)))
+	}
+}
+
+func stack() string {
+	lines := strings.Split(trace(), "\n")
+	return strings.Join(lines[:min(len(lines), 40)], "\n")
+}
