@@ -51,6 +51,7 @@ type reactor struct {
 	timer    *time.Timer
 	armed    time.Duration // when the timer fires, 0: not armed
 	notes    noteLog
+	turns    Turns
 }
 
 func newReactor(core *relay.Core, pause time.Duration, log *slog.Logger, stop func(error)) (*reactor, error) {
@@ -74,8 +75,17 @@ func (r *reactor) enter() time.Duration {
 	return r.now
 }
 
-// execute runs f on the loop, soon.
+// execute runs f on the loop, soon, as a turn that is measured.
 func (r *reactor) execute(f func()) error {
+	return r.later(func() {
+		start := time.Since(r.start)
+		f()
+		r.turns.add(time.Since(r.start) - start)
+	})
+}
+
+// later runs f on the loop, soon.
+func (r *reactor) later(f func()) error {
 	return r.loop.Execute(context.Background(), gnet.RunnableFunc(func(context.Context) error {
 		f()
 		return nil
@@ -128,14 +138,17 @@ func (r *reactor) OnTraffic(gc gnet.Conn) gnet.Action {
 		return gnet.None
 	}
 	now := r.enter()
+	measure := r.turns.due(len(data))
 	r.core.Receive(now, c.id, data)
 	if r.flushing || r.core.DirtyCount() > 1 {
 		r.flushLater()
+		r.endIf(measure, now)
 		return gnet.None
 	}
 	r.current = c
 	r.settle()
 	r.current = nil
+	r.endIf(measure || c.blocked, now)
 	if c.closing {
 		return gnet.Close
 	}
@@ -149,9 +162,12 @@ func (r *reactor) flushLater() {
 		return
 	}
 	r.flushing = true
-	_ = r.execute(func() {
+	_ = r.later(func() {
 		r.flushing = false
+		measure := r.turns.due(r.core.DirtyCount() * turnFlushBytes)
+		start := r.startIf(measure)
 		r.settle()
+		r.endIf(measure, start)
 	})
 }
 
@@ -185,6 +201,7 @@ func (r *reactor) OnClose(gc gnet.Conn, err error) gnet.Action {
 		r.halfClosed(c)
 	}
 	r.settle()
+	r.endIf(true, r.now)
 	return gnet.None
 }
 
