@@ -38,10 +38,10 @@ soak: ## mixed traffic with churn for DURATION
 	$(GO) test -tags soak -timeout 0 -count 1 -run TestSoak ./fuzz -duration $(DURATION) -v
 
 bench: build ## measure this relay
-	$(BIN)/ahprelay bench
+	$(BIN)/ahprelay bench --pin --reps 3 --duration 500ms
 
 bench-peers: build ## measure this relay and its peers in one run
-	cd bench/peers && $(GO) run . -relay-binary ../../$(BIN)/ahprelay
+	cd bench/peers && $(GO) run . --pin --duration 700ms --relay-binary ../../$(BIN)/ahprelay --results ../results
 
 clean: ## remove what was built
 	rm -rf $(BIN)
