@@ -114,3 +114,15 @@ func TestDenseCorpus(t *testing.T) {
 		agree(t, `[`+strings.Repeat(`{"k":[1,"v"]},`, r.IntN(9))+text[1:], 0, 128)
 	}
 }
+
+// TestWithoutAVX2 runs this build's answers on a machine without AVX2.
+func TestWithoutAVX2(t *testing.T) {
+	avx2, dense := hasAVX2, denseBytesMin
+	hasAVX2, denseBytesMin = false, math.MaxInt
+	defer func() { hasAVX2, denseBytesMin = avx2, dense }()
+	t.Run("grammar", TestGrammar)
+	t.Run("every offset", TestGrammarAtEveryOffset)
+	t.Run("parse", TestParse)
+	t.Run("skip", TestSkipValue)
+	t.Run("text", TestValidTextRunes)
+}
