@@ -48,7 +48,7 @@ const EnvelopeBytesMax = len(handleHead) + digitsMax + len(handleMethod) + Servi
 
 // AppendNotification appends a clientService/notification. sender is the client id and principal its
 // principal's name, both as JSON strings; a nil principal is left out. Nil params become null.
-func AppendNotification(dst []byte, serviceID string, sender, principal, method, params []byte) []byte {
+func AppendNotification[ID string | []byte](dst []byte, serviceID ID, sender, principal, method, params []byte) []byte {
 	dst = append(dst, notificationHead...)
 	dst = appendSender(dst, serviceID, sender, principal)
 	dst = appendCall(dst, method, params)
@@ -57,7 +57,7 @@ func AppendNotification(dst []byte, serviceID string, sender, principal, method,
 
 // AppendHandleRequest appends a clientService/handleRequest under the relay's id; otherwise it is like
 // AppendNotification. timeoutMs is the time left, in milliseconds.
-func AppendHandleRequest(dst []byte, relayID uint64, serviceID string, sender, principal, method, params []byte, timeoutMs int64) []byte {
+func AppendHandleRequest[ID string | []byte](dst []byte, relayID uint64, serviceID ID, sender, principal, method, params []byte, timeoutMs int64) []byte {
 	dst = append(dst, handleHead...)
 	dst = strconv.AppendUint(dst, relayID, 10)
 	dst = append(dst, handleMethod...)
@@ -68,7 +68,7 @@ func AppendHandleRequest(dst []byte, relayID uint64, serviceID string, sender, p
 	return append(dst, paramsEnd...)
 }
 
-func appendSender(dst []byte, serviceID string, sender, principal []byte) []byte {
+func appendSender[ID string | []byte](dst []byte, serviceID ID, sender, principal []byte) []byte {
 	dst = append(dst, serviceID...)
 	dst = append(dst, senderKey...)
 	dst = append(dst, sender...)
