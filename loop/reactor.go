@@ -28,23 +28,28 @@ type conn struct {
 	chatter chatter
 }
 
+// flushBytes is how much is read, from however many connections, before what came of it is written: an
+// output must not become too full only because many senders are read in one turn.
+const flushBytes = 256 << 10
+
 // reactor is the gnet event handler. Every mutation of the core is followed by settle.
 type reactor struct {
 	gnet.BuiltinEventEngine
 
-	core     *relay.Core
-	log      *slog.Logger
-	stop     func(error)
-	far      *os.File // the other end of the anchor
-	start    time.Time
-	now      time.Duration // since start, monotonic, as of the latest enter
-	loop     gnet.EventLoop
-	conns    []*conn // by index of the PeerID
-	current  *conn   // the connection whose bytes are being handled
-	settling bool
-	flushing bool // a flush is scheduled for the end of this turn
-	drained  bool
-	halted   atomic.Bool
+	core      *relay.Core
+	log       *slog.Logger
+	stop      func(error)
+	far       *os.File // the other end of the anchor
+	start     time.Time
+	now       time.Duration // since start, monotonic, as of the latest enter
+	loop      gnet.EventLoop
+	conns     []*conn // by index of the PeerID
+	current   *conn   // the connection whose bytes are being handled
+	settling  bool
+	flushing  bool // a flush is scheduled for the end of this turn
+	unflushed int  // bytes that were read since output was written last
+	drained   bool
+	halted    atomic.Bool
 
 	writable *writable
 	coalesce *coalescer // nil: off
@@ -140,7 +145,8 @@ func (r *reactor) OnTraffic(gc gnet.Conn) gnet.Action {
 	now := r.enter()
 	measure := r.turns.due(len(data))
 	r.core.Receive(now, c.id, data)
-	if r.flushing || r.core.DirtyCount() > 1 {
+	r.unflushed += len(data)
+	if r.unflushed < flushBytes && (r.flushing || r.core.DirtyCount() > 1) {
 		r.flushLater()
 		r.endIf(measure, now)
 		return gnet.None
@@ -249,6 +255,7 @@ func (r *reactor) settle() {
 		return
 	}
 	r.settling = true
+	r.unflushed = 0
 	for {
 		id, ok := r.core.Dirty()
 		if !ok {
