@@ -13,7 +13,8 @@ func naiveGlob(pattern, s []rune) bool {
 	return len(s) > 0 && (pattern[0] == '?' || pattern[0] == s[0]) && naiveGlob(pattern[1:], s[1:])
 }
 
-// naiveMatch evaluates globs over protocol or owner/protocol as section 7 of the contract says.
+// naiveMatch evaluates globs over protocol or, with a slash, owner/protocol as section 7 of the contract
+// says.
 func naiveMatch(list []string, owner, protocol string, has bool) bool {
 	for _, g := range list {
 		if g == "*" {
@@ -22,10 +23,11 @@ func naiveMatch(list []string, owner, protocol string, has bool) bool {
 		if !has {
 			continue
 		}
-		if naiveGlob([]rune(g), []rune(protocol)) {
-			return true
+		text := protocol
+		if owner != "" && strings.Contains(g, "/") {
+			text = owner + "/" + protocol
 		}
-		if owner != "" && strings.Contains(g, "/") && naiveGlob([]rune(g), []rune(owner+"/"+protocol)) {
+		if naiveGlob([]rune(g), []rune(text)) {
 			return true
 		}
 	}

@@ -264,17 +264,20 @@ const (
 	rowKeyMax = 256
 )
 
-// matches reports whether a service matches one of the globs, each over its protocol or, with a slash,
-// over owner/protocol. A service without a protocol matches only "*".
+// matches reports whether a service matches one of the globs. One with a slash is over owner/protocol
+// where there is an owner, so that a service cannot pass for another owner's by a slash in its protocol;
+// all others are over the protocol. A service without a protocol matches only "*".
 func matches(list []string, owner, protocol string, has bool) bool {
 	for _, g := range list {
 		switch {
 		case g == "*":
 			return true
 		case !has:
+		case owner != "" && strings.Contains(g, "/"):
+			if glob(g, owner+"/"+protocol) {
+				return true
+			}
 		case glob(g, protocol):
-			return true
-		case owner != "" && strings.Contains(g, "/") && glob(g, owner+"/"+protocol):
 			return true
 		}
 	}

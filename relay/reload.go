@@ -45,11 +45,14 @@ func (c *Core) Reload(now time.Duration, config Config) error {
 		s.Inflight.Max = c.limits.InflightPerServiceMax
 	}
 	if !same {
-		c.swap(next)
+		c.swap(next, before)
 	}
 	for i, p := range c.peers {
 		if p.state == stateOpen && !c.vacant(p) && c.anonymous(p) && before[i] != standingAnonymous {
-			c.shutOut(p, before[i] == standingFree)
+			if before[i] == standingFree {
+				c.demand(p)
+			}
+			c.shutOut(p)
 		}
 	}
 	c.claimClientIDs()
@@ -67,7 +70,7 @@ type standing uint8
 
 const (
 	standingFree          standing = iota // without a credential, and needing none
-	standingAuthenticated                 // if it loses its credential it is told so
+	standingAuthenticated                 // it is told when it loses its credential
 	standingAnonymous                     // had to authenticate already
 )
 
@@ -85,18 +88,35 @@ func (c *Core) standings() []standing {
 	return all
 }
 
-// swap puts another policy in force with the consequences that the contract orders.
-func (c *Core) swap(next *policy) {
+// swap puts another policy in force with the consequences that the contract orders. Who has to
+// authenticate from now on and did not have to before is told, too, and marked so.
+func (c *Core) swap(next *policy, before []standing) {
 	c.carryEpochs(next)
 	c.regrade(next, func(p *peer) (int32, credential) {
-		if p.cred.kind != credentialToken {
-			return next.identify(p.info)
+		i, cred := next.reidentify(p)
+		if cred.kind == credentialNone && c.config.Auth.Required && before[p.index] == standingFree && p.state == stateOpen {
+			c.demand(p)
+			before[p.index] = standingAuthenticated
 		}
-		if i, ok := next.byToken(p.cred.token); ok {
-			return i, p.cred
-		}
-		return next.anonymous, credential{}
+		return i, cred
 	}, nil)
+}
+
+// demand tells a connection that it has to authenticate.
+func (c *Core) demand(p *peer) {
+	c.sendLine(p, codec.AppendAuthRequired(nil, c.config.Auth.Resource, "required"))
+}
+
+// reidentify finds the principal that a connection is by the credential it gave, or by what its
+// transport proves.
+func (p *policy) reidentify(q *peer) (int32, credential) {
+	if q.cred.kind != credentialToken {
+		return p.identify(q.info)
+	}
+	if i, ok := p.byToken(q.cred.token); ok {
+		return i, q.cred
+	}
+	return p.anonymous, credential{}
 }
 
 // claimClientIDs settles who holds which clientId, and closes connections whose clientId is no longer
@@ -120,10 +140,7 @@ func (c *Core) claimClientIDs() {
 }
 
 // shutOut takes client services from a connection that has to authenticate before it may use them.
-func (c *Core) shutOut(p *peer, tell bool) {
-	if tell {
-		c.sendLine(p, codec.AppendAuthRequired(nil, c.config.Auth.Resource, "required"))
-	}
+func (c *Core) shutOut(p *peer) {
 	for s := p.owned.First; s != nil; s = p.owned.First {
 		c.withdraw(p, s, true)
 	}
