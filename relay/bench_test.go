@@ -124,3 +124,61 @@ func cpu() time.Duration {
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano())
 }
+
+// exchange is one batch of requests and the owner's answers to them.
+type exchange struct{ requests, answers []byte }
+
+// record runs batches of requests and returns what crossed the wire: relay ids are the same in every
+// core with the same boot, so another one can be fed with it.
+func record(g *rig, rounds, batch int) []exchange {
+	r := rand.New(rand.NewPCG(1, 2))
+	list := make([]exchange, rounds)
+	id := 0
+	for i := range list {
+		var in, out, answers bytes.Buffer
+		for range batch {
+			id++
+			fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"clientService/request","params":{"channel":"ahp-client-services://","serviceId":"%s","method":"m","params":%s}}`+"\n", id, g.service, body(r, 128, false))
+		}
+		g.c.Receive(2, g.caller, in.Bytes())
+		g.drain(&out)
+		for line := range bytes.Lines(out.Bytes()) {
+			_, rest, _ := bytes.Cut(line, []byte(`"id":`))
+			relayID, _, _ := bytes.Cut(rest, []byte(`,`))
+			fmt.Fprintf(&answers, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", relayID, body(r, 128, false))
+		}
+		g.c.Receive(2, g.owner, answers.Bytes())
+		g.drain(nil)
+		list[i] = exchange{in.Bytes(), answers.Bytes()}
+	}
+	return list
+}
+
+func BenchmarkRequest(b *testing.B) {
+	const rounds, batch = 2000, 64
+	list := record(newRig(b), rounds, batch)
+	b.ReportAllocs()
+	n, left := 0, 0
+	var g *rig
+	before := cpu()
+	for b.Loop() {
+		if n--; n > 0 {
+			continue
+		}
+		n = batch
+		if left == 0 {
+			b.StopTimer()
+			start := cpu()
+			g, left = newRig(b), rounds
+			before += cpu() - start
+			b.StartTimer()
+		}
+		e := &list[rounds-left]
+		left--
+		g.c.Receive(2, g.caller, e.requests)
+		g.drain(nil)
+		g.c.Receive(2, g.owner, e.answers)
+		g.drain(nil)
+	}
+	b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op")
+}

@@ -29,24 +29,28 @@ var digits = func() (d [256]uint8) {
 	return d
 }()
 
-// Service is one registered client service.
+// Service is one registered client service. What a message needs of it stands first, in one cache line.
 type Service struct {
-	ID     string // ServiceIDBytes characters, never used twice
-	Index  uint32 // of this table; a later service may get the same
-	Owner  uint32 // the owning peer
+	id       [ServiceIDBytes]byte
+	Owner    uint32  // the owning peer
+	Index    uint32  // of this table; a later service may get the same
+	Rights   []uint8 // by principal
+	Dropped  uint64  // notifications dropped since the owner was told last
+	Forwards uint64  // messages forwarded, for the operator
+	Inflight Quota   // requests charged to this service
+
+	ID     string // the text of id: ServiceIDBytes characters, never used twice
 	Object []byte // the encoded ClientService object, {"serviceId":…,"clientId":…,"metadata":…}
-	Rights []uint8
 	// Protocol is metadata.protocol where that is a string.
 	Protocol    string
 	HasProtocol bool
 
-	Inflight Quota  // requests charged to this service
-	Dropped  uint64 // notifications dropped since the owner was told last
-	Forwards uint64 // messages forwarded, for the operator
-
 	prev, next           *Service // in registration order
 	ownerPrev, ownerNext *Service
 }
+
+// IDBytes returns the text of ID; it aliases s and must not be changed.
+func (s *Service) IDBytes() []byte { return s.id[:] }
 
 // Next returns the service registered after s, nil at the end.
 func (s *Service) Next() *Service { return s.next }
@@ -99,7 +103,7 @@ func (t *Services) Lookup(id []byte) *Service {
 		return nil
 	}
 	s := t.all[index]
-	if s == nil || s.ID != string(id) {
+	if s == nil || string(s.id[:]) != string(id) {
 		return nil
 	}
 	return s
@@ -124,6 +128,7 @@ func (t *Services) Add(owner uint32, owned *Owned) *Service {
 	}
 	t.generations[index]++
 	s := &Service{ID: t.id(index, t.generations[index]), Index: index, Owner: owner}
+	copy(s.id[:], s.ID)
 	t.all[index] = s
 	t.live++
 
