@@ -38,12 +38,18 @@ func (c *Core) Drain(now time.Duration) {
 // Drained reports whether a drain has come to its end: every connection is closed.
 func (c *Core) Drained() bool { return c.drained && c.live == 0 }
 
-// settleDrain closes everybody once no request is in flight or the time is up.
+// settleDrain closes everybody once no request is in flight or the time is up. What still waits to be
+// written then has as long again, so that no slow reader can put off the end.
 func (c *Core) settleDrain() {
-	if c.drained || c.slots.Live > 0 && c.now < c.drainUntil {
+	if c.drained {
+		c.abandon()
+		return
+	}
+	if c.slots.Live > 0 && c.now < c.drainUntil {
 		return
 	}
 	c.drained = true
+	c.drainUntil = c.now + max(c.limits.DrainTimeout, lingerTime)
 	for s := c.services.First; s != nil; s = s.Next() {
 		for i := c.slots.OfService(s.Index); i >= 0; {
 			after := c.slots.NextOfService(i)
@@ -60,6 +66,19 @@ func (c *Core) settleDrain() {
 	for _, p := range c.peers {
 		if !c.vacant(p) && p.state <= stateOpen {
 			c.close(p, ReasonShutdown, "the relay is shutting down")
+		}
+	}
+}
+
+// abandon gives up on those who have not taken everything in time.
+func (c *Core) abandon() {
+	if c.now < c.drainUntil {
+		return
+	}
+	for _, p := range c.peers {
+		if !c.vacant(p) && p.state != stateDead {
+			p.state = stateDead
+			c.mark(p)
 		}
 	}
 }

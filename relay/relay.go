@@ -114,7 +114,7 @@ func (c *Core) NextDeadline() (time.Duration, bool) {
 	if a, aok := c.alarms.Next(); aok && (!ok || a < at) {
 		at, ok = a, true
 	}
-	if c.draining && !c.drained && (!ok || c.drainUntil < at) {
+	if c.draining && !c.Drained() && (!ok || c.drainUntil < at) {
 		at, ok = c.drainUntil, true
 	}
 	return at, ok
