@@ -107,3 +107,22 @@ func TestDrainFlushes(t *testing.T) {
 	}
 	s.wait()
 }
+
+// A client that reads as slowly as it can does not put off the end.
+func TestDrainAbandonsSlowReaders(t *testing.T) {
+	s := run(t, func(c *Config) {
+		c.Relay.Limits.ReplayActions = 0
+		c.Relay.Limits.DrainTimeout = 10 * time.Millisecond
+	})
+	owners := bigCatalogue(t, s, 8<<20)
+	slow, half := helloNarrow(t, s.addr, "slow"), helloNarrow(t, s.addr, "half")
+	slow.send(subscribeLine)
+	half.send(subscribeLine)
+	half.closeWrite()
+	s.until("both wait", func(core *relay.Core) bool { return s.orphans() == 1 && core.Gauges().Observers == 1 })
+	s.Drain()
+	s.wait()
+	for _, p := range append(owners, slow, half) {
+		_ = p.Close()
+	}
+}
