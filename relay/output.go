@@ -99,7 +99,7 @@ func (o *output) reset() {
 // queued charges n bytes that were appended to p's output and makes sure that they get written. A peer
 // whose output has become too large is condemned, and so is the largest holder when memory runs out.
 func (c *Core) queued(p *peer, n int) {
-	if p.out.size == 0 {
+	if p.out.size == 0 && !p.out.blocked {
 		p.out.moved = c.now
 	}
 	p.out.size += n
