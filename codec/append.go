@@ -46,6 +46,9 @@ const EnvelopeBytesMax = len(handleHead) + digitsMax + len(handleMethod) + Servi
 // parameters are valid JSON and are copied byte for byte; service ids are of [A-Za-z0-9_-] and copied
 // between quotes. They allocate only to grow dst.
 
+// NotificationIDOffset is where the service id stands in a line that AppendNotification appends.
+const NotificationIDOffset = len(notificationHead)
+
 // AppendNotification appends a clientService/notification. sender is the client id and principal its
 // principal's name, both as JSON strings; a nil principal is left out. Nil params become null.
 func AppendNotification[ID string | []byte](dst []byte, serviceID ID, sender, principal, method, params []byte) []byte {

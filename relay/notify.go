@@ -35,7 +35,7 @@ func (c *Core) notify(p *peer, line []byte, m *codec.Message) {
 		b.B = c.appendDropped(b.B, s)
 	}
 	start := len(b.B)
-	b.B = codec.AppendNotification(b.B, s.IDBytes(), p.client, p.label, method, params)
+	b.B = codec.AppendNotification(b.B, s.ID, p.client, p.label, method, params)
 	c.queued(owner, len(b.B)-before)
 	c.counters.out[KindNotification].Bytes += uint64(len(b.B) - start)
 	p.prefix.remember(p, s, line, m, c.epoch)

@@ -10,30 +10,32 @@ const (
 	prefixPause    = 64  // notifications that are not remembered after one that was of no use
 )
 
-// prefix remembers how a sender's latest notifications begin: when the next one starts with the same
-// bytes, only its payload has to be scanned, and the envelope that goes out is ready.
+// prefix remembers how a sender's latest notification began, up to its payload and except for the id of
+// the service: when the next one starts alike, only that id has to be looked up and the payload to be
+// scanned, and the envelope that goes out is ready.
 //
-// Only what the bytes say is remembered. Whether the service is still there, the rights and the limits
-// are looked at for every message; what else the outcome depends on is covered by the epoch (limits of
-// the configuration) or clears the memory (the sender's principal).
+// Only what the bytes say is remembered. The service, the rights and the limits are looked at for every
+// message; what else the outcome depends on is covered by the epoch (limits of the configuration) or
+// clears the memory (the sender's principal).
 type prefix struct {
-	service *table.Service // of the latest notification
-	in, out []byte         // up to the payload; empty: nothing is remembered
+	in, out []byte // up to the payload; empty: nothing is remembered
+	gap     int    // where the id stands in in; in out it stands at codec.NotificationIDOffset
 	epoch   uint32
-	used    bool // since it was filled
+	shape   [2]uint32 // where id and payload of the latest notification stood
+	used    bool      // since it was filled
 	pause   int
 }
 
-// recall forwards a notification that starts like the ones before. It reports false, having done
+// recall forwards a notification that starts like the one before. It reports false, having done
 // nothing, when the long way is needed.
 func (c *Core) recall(p *peer, line []byte) bool {
 	x := &p.prefix
-	n := len(x.in)
-	if len(line) < n+3 || string(line[:n]) != string(x.in) || x.epoch != c.epoch {
+	n, after := len(x.in), x.gap+table.ServiceIDBytes
+	if len(line) < n+3 || string(line[:x.gap]) != string(x.in[:x.gap]) || string(line[after:n]) != string(x.in[after:]) || x.epoch != c.epoch {
 		return false
 	}
-	s := x.service
-	if !c.services.Has(s) || s.Rights[p.principal]&(rightDiscover|rightNotify) != rightDiscover|rightNotify || c.anonymous(p) {
+	s := c.services.Lookup(line[x.gap:after])
+	if s == nil || s.Rights[p.principal]&(rightDiscover|rightNotify) != rightDiscover|rightNotify || c.anonymous(p) {
 		return false
 	}
 	owner := c.peers[s.Owner]
@@ -47,6 +49,7 @@ func (c *Core) recall(p *peer, line []byte) bool {
 	b := owner.out.tail(len(x.out) + len(line) - n + 1)
 	before := len(b.B)
 	b.B = append(append(append(b.B, x.out...), line[n:]...), '\n')
+	copy(b.B[before+codec.NotificationIDOffset:], line[x.gap:after])
 	c.queued(owner, len(b.B)-before)
 	c.counters.in[KindNotification].Bytes += uint64(len(line) + 1)
 	c.counters.out[KindNotification].Bytes += uint64(len(b.B) - before)
@@ -57,11 +60,11 @@ func (c *Core) recall(p *peer, line []byte) bool {
 	return true
 }
 
-// remember notes how a notification begins that has just gone the long way. The first one to a service
-// is only a hint: traffic that is spread over services gains nothing from being remembered.
+// remember notes how a notification begins that has just gone the long way. The first one of a shape is
+// only a hint: traffic that varies gains nothing from being remembered.
 func (x *prefix) remember(p *peer, s *table.Service, line []byte, m *codec.Message, epoch uint32) {
-	if x.service != s {
-		x.service, x.in, x.pause = s, x.in[:0], 0
+	if shape := [2]uint32{m.ServiceID.Off, m.Payload.Off}; x.shape != shape {
+		x.shape = shape
 		return
 	}
 	if x.pause > 0 {
@@ -72,15 +75,15 @@ func (x *prefix) remember(p *peer, s *table.Service, line []byte, m *codec.Messa
 		x.in, x.pause = x.in[:0], prefixPause
 		return
 	}
-	at := int(m.Payload.Off)
-	if m.Payload.Absent() || at > prefixBytesMax || string(line[m.Payload.End:]) != "}}" {
+	at, gap := int(m.Payload.Off), int(m.ServiceID.Off)+1
+	if m.Payload.Absent() || at > prefixBytesMax || gap > at || int(m.ServiceID.End) != gap+table.ServiceIDBytes+1 || string(line[m.Payload.End:]) != "}}" {
 		return
 	}
-	x.in = append(x.in[:0], line[:at]...)
+	x.in, x.gap = append(x.in[:0], line[:at]...), gap
 	x.out = codec.AppendNotification(x.out[:0], s.ID, p.client, p.label, m.Name.Of(line), nil)
 	x.out = x.out[:len(x.out)-len("null}}\n")]
 	x.epoch, x.used = epoch, false
 }
 
 // forget clears the memory.
-func (x *prefix) forget() { x.service, x.in = nil, x.in[:0] }
+func (x *prefix) forget() { x.in, x.shape = x.in[:0], [2]uint32{} }

@@ -62,7 +62,7 @@ func (c *Core) serviceRequest(p *peer, id, line []byte, m *codec.Message) {
 		b.B = c.appendDropped(b.B, s)
 	}
 	start := len(b.B)
-	b.B = codec.AppendHandleRequest(b.B, c.slots.RelayID(i), s.IDBytes(), p.client, p.label, method, params, timeout.Milliseconds())
+	b.B = codec.AppendHandleRequest(b.B, c.slots.RelayID(i), s.ID, p.client, p.label, method, params, timeout.Milliseconds())
 	c.queued(owner, len(b.B)-before)
 	c.counters.out[KindRequest].add(len(b.B) - start)
 	s.Forwards++

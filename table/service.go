@@ -29,28 +29,30 @@ var digits = func() (d [256]uint8) {
 	return d
 }()
 
-// Service is one registered client service. What a message needs of it stands first, in one cache line.
+// Service is one registered client service: what a message needs of it, in one cache line, so that many
+// services cost little more than one.
 type Service struct {
-	id       [ServiceIDBytes]byte
-	Owner    uint32  // the owning peer
-	Index    uint32  // of this table; a later service may get the same
-	Rights   []uint8 // by principal
-	Dropped  uint64  // notifications dropped since the owner was told last
-	Forwards uint64  // messages forwarded, for the operator
-	Inflight Quota   // requests charged to this service
+	generation [generationChars]byte // as in the id
+	live       bool
+	Owner      uint32  // the owning peer
+	Index      uint32  // of this table; a later service may get the same
+	Rights     []uint8 // by principal
+	Dropped    uint64  // notifications dropped since the owner was told last
+	Forwards   uint64  // messages forwarded, for the operator
+	*Detail
+}
 
-	ID     string // the text of id: ServiceIDBytes characters, never used twice
-	Object []byte // the encoded ClientService object, {"serviceId":…,"clientId":…,"metadata":…}
-	// Protocol is metadata.protocol where that is a string.
-	Protocol    string
-	HasProtocol bool
+// Detail is the rest of a Service.
+type Detail struct {
+	ID          string // ServiceIDBytes characters, never used twice
+	Object      []byte // the encoded ClientService object, {"serviceId":…,"clientId":…,"metadata":…}
+	Protocol    string // metadata.protocol
+	HasProtocol bool   // whether that is a string
+	Inflight    Quota  // requests charged to this service
 
 	prev, next           *Service // in registration order
 	ownerPrev, ownerNext *Service
 }
-
-// IDBytes returns the text of ID; it aliases s and must not be changed.
-func (s *Service) IDBytes() []byte { return s.id[:] }
 
 // Next returns the service registered after s, nil at the end.
 func (s *Service) Next() *Service { return s.next }
@@ -69,12 +71,19 @@ type Services struct {
 	First, last *Service
 	Bytes       int // of Object of all services
 
-	all         []*Service
+	chunks      []*[chunkServices]Service
+	span        int // indexes ever used
 	free        []uint32
 	generations []uint64
 	tag         string
 	max, live   int
 }
+
+// chunkServices is how many services are allocated together. They never move.
+const (
+	chunkBits     = 8
+	chunkServices = 1 << chunkBits
+)
 
 // NewServices returns an empty catalogue of at most max services, whose ids end in tag.
 func NewServices(max int, tag [TagBytes]byte) *Services {
@@ -88,29 +97,36 @@ func (t *Services) Len() int { return t.live }
 func (t *Services) Full() bool { return t.live >= t.max }
 
 // Span is one more than the greatest index in use.
-func (t *Services) Span() int { return len(t.all) }
+func (t *Services) Span() int { return t.span }
 
 // At returns the service at an index, nil when there is none.
-func (t *Services) At(index uint32) *Service { return t.all[index] }
+func (t *Services) At(index uint32) *Service {
+	if s := t.place(index); s.live {
+		return s
+	}
+	return nil
+}
+
+func (t *Services) place(index uint32) *Service {
+	return &t.chunks[index>>chunkBits][index%chunkServices]
+}
 
 // Lookup returns the live service with exactly this id, nil when there is none.
 func (t *Services) Lookup(id []byte) *Service {
 	if len(id) != ServiceIDBytes {
 		return nil
 	}
-	index := uint32(digits[id[0]])<<18 | uint32(digits[id[1]])<<12 | uint32(digits[id[2]])<<6 | uint32(digits[id[3]])
-	if index >= uint32(len(t.all)) {
+	a, b, c, d := uint32(digits[id[0]]), uint32(digits[id[1]]), uint32(digits[id[2]]), uint32(digits[id[3]])
+	index := a<<18 | b<<12 | c<<6 | d
+	if (a|b|c|d) > 63 || index >= uint32(t.span) {
 		return nil
 	}
-	s := t.all[index]
-	if s == nil || string(s.id[:]) != string(id) {
+	s := t.place(index)
+	if !s.live || string(s.generation[:]) != string(id[indexChars:indexChars+generationChars]) || string(id[indexChars+generationChars:]) != t.tag {
 		return nil
 	}
 	return s
 }
-
-// Has reports whether s is still in the catalogue.
-func (t *Services) Has(s *Service) bool { return t.all[s.Index] == s }
 
 // Add makes a service with a fresh id at the end of the catalogue and of its owner's list. The caller
 // has checked Full and fills in the rest, Object through SetObject.
@@ -122,14 +138,16 @@ func (t *Services) Add(owner uint32, owned *Owned) *Service {
 	if n := len(t.free); n > 0 {
 		index, t.free = t.free[n-1], t.free[:n-1]
 	} else {
-		index = uint32(len(t.all))
-		t.all = append(t.all, nil)
+		index = uint32(t.span)
+		if t.span++; index%chunkServices == 0 {
+			t.chunks = append(t.chunks, new([chunkServices]Service))
+		}
 		t.generations = append(t.generations, 0)
 	}
 	t.generations[index]++
-	s := &Service{ID: t.id(index, t.generations[index]), Index: index, Owner: owner}
-	copy(s.id[:], s.ID)
-	t.all[index] = s
+	s := t.place(index)
+	*s = Service{Index: index, Owner: owner, live: true, Detail: &Detail{ID: t.id(index, t.generations[index])}}
+	copy(s.generation[:], s.ID[indexChars:])
 	t.live++
 
 	s.prev = t.last
@@ -157,13 +175,13 @@ func (t *Services) SetObject(s *Service, object []byte) {
 	s.Object = object
 }
 
-// Remove takes s out of the catalogue. Its id is never made again; s keeps its fields and its links
-// onward, so a caller may still read them.
+// Remove takes s out of the catalogue. Its id is never made again. Until the next Add s keeps its fields
+// and its links onward, so a caller may still read them.
 func (t *Services) Remove(s *Service, owned *Owned) {
-	if t.all[s.Index] != s {
+	if !s.live {
 		panic("table: service removed twice")
 	}
-	t.all[s.Index] = nil
+	s.live = false
 	t.free = append(t.free, s.Index)
 	t.live--
 	t.Bytes -= len(s.Object)
