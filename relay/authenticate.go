@@ -40,7 +40,7 @@ func (c *Core) authenticate(p *peer, id, params []byte) {
 		return
 	}
 	if !isString(v[1], c.config.Auth.Resource) {
-		c.fail(p, id, codec.CodeInvalidParams, "no such resource", nil)
+		c.fail(p, id, codec.CodeInvalidParams, "no such resource", c.authData(""))
 		return
 	}
 	token, _ := codec.Unquote(nil, v[2])

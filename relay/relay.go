@@ -102,6 +102,7 @@ func New(config Config, boot table.Boot, seed [32]byte) (*Core, error) {
 func (c *Core) adopt(config Config) {
 	c.config, c.limits = config, config.Limits
 	c.epoch++
+	c.slots.GrowIDs(c.limits.IDBytesMax)
 	c.reclaim = config.Limits.MemoryBytesMax
 	if c.reclaim == 0 {
 		c.reclaim = 1 << 62

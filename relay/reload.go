@@ -10,12 +10,12 @@ import (
 )
 
 // errFixed says that a limit sizes a table and cannot change while the relay runs.
-var errFixed = errors.New("connections_max, services_max, slots_max, replay_actions, resume_entries and id_bytes_max cannot change while the relay runs")
+var errFixed = errors.New("connections_max, services_max, slots_max, replay_actions and resume_entries cannot change while the relay runs")
 
 // Fixed reports, as an error, whether next differs from now in a limit that sizes a table.
 func (l *Limits) Fixed(next *Limits) error {
 	if l.ConnectionsMax != next.ConnectionsMax || l.ServicesMax != next.ServicesMax || l.SlotsMax != next.SlotsMax ||
-		l.ReplayActions != next.ReplayActions || l.ResumeEntries != next.ResumeEntries || l.IDBytesMax != next.IDBytesMax {
+		l.ReplayActions != next.ReplayActions || l.ResumeEntries != next.ResumeEntries {
 		return errFixed
 	}
 	return nil

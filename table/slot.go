@@ -73,6 +73,18 @@ func NewSlots(max, idBytesMax int, salt uint64) *Slots {
 	return t
 }
 
+// GrowIDs makes room for ids of at most idBytesMax bytes, if there is less.
+func (t *Slots) GrowIDs(idBytesMax int) {
+	if idBytesMax <= t.idBytesMax {
+		return
+	}
+	ids := make([]byte, len(t.slots)*idBytesMax)
+	for i := range t.used {
+		copy(ids[int(i)*idBytesMax:], t.ID(i))
+	}
+	t.ids, t.idBytesMax = ids, idBytesMax
+}
+
 // At returns the slot at an index.
 func (t *Slots) At(i int32) *Slot { return &t.slots[i] }
 

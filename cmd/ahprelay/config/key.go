@@ -28,7 +28,7 @@ var keys = []Key{
 
 	{Name: "limits.frame_bytes_max", Doc: "one message, LF excluded", field: limit(func(l *relay.Limits) any { return &l.FrameBytesMax })},
 	{Name: "limits.depth_max", Doc: "nesting of a message, the outermost value counting 1", field: limit(func(l *relay.Limits) any { return &l.DepthMax })},
-	{Name: "limits.id_bytes_max", Doc: "a request id as spelled on the wire, quotes included; needs a restart", field: limit(func(l *relay.Limits) any { return &l.IDBytesMax })},
+	{Name: "limits.id_bytes_max", Doc: "a request id as spelled on the wire, quotes included", field: limit(func(l *relay.Limits) any { return &l.IDBytesMax })},
 	{Name: "limits.client_id_bytes_max", Doc: "a clientId, decoded", field: limit(func(l *relay.Limits) any { return &l.ClientIDBytesMax })},
 	{Name: "limits.method_bytes_max", Doc: "an application's method name, decoded", field: limit(func(l *relay.Limits) any { return &l.MethodBytesMax })},
 	{Name: "limits.metadata_bytes_max", Doc: "metadata of one service; must leave 1024 bytes of frame_bytes_max", field: limit(func(l *relay.Limits) any { return &l.MetadataBytesMax })},
@@ -71,7 +71,7 @@ func limit(of func(*relay.Limits) any) func(*Config) any {
 // given to clients already.
 var fixed = []string{
 	"listen", "unix_mode", "admin", "admin_token_sha256", "default_directory", "coalesce", "log_format",
-	"limits.connections_max", "limits.services_max", "limits.slots_max", "limits.id_bytes_max", "limits.replay_actions", "limits.resume_entries",
+	"limits.connections_max", "limits.services_max", "limits.slots_max", "limits.replay_actions", "limits.resume_entries",
 }
 
 // byName returns the key called name, as in the file.

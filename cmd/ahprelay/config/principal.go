@@ -15,7 +15,7 @@ var attributes = []attribute{
 	{"token_sha256", "of a bearer token, 64 hex digits; or one of the next two", `"bb5a52f42f9c9261ed4361f59422a1e30036e7c32b270c8807a419feca605023"`, func(p *relay.Principal) any { return &p.TokenSHA256 }},
 	{"uid", "of the peer of a Unix socket", "1000", func(p *relay.Principal) any { return &p.UID }},
 	{"client_cert", "CN or SAN of a client certificate", `"git.example"`, func(p *relay.Principal) any { return &p.ClientCert }},
-	{"client_ids", "globs over clientId; none: it cannot connect", `["git-*"]`, func(p *relay.Principal) any { return &p.ClientIDs }},
+	{"client_ids", "globs over clientId; absent: whatever no other principal claims; []: none", `["git-*"]`, func(p *relay.Principal) any { return &p.ClientIDs }},
 	{"realm", "services are never visible across realms", `"default"`, func(p *relay.Principal) any { return &p.Realm }},
 	{"register", "globs over metadata.protocol; a service without one matches only \"*\"", `["git-*"]`, func(p *relay.Principal) any { return &p.Register }},
 	{"discover", "globs over protocol, or over owner/protocol", `["*"]`, func(p *relay.Principal) any { return &p.Discover }},
