@@ -2,6 +2,7 @@ package loop
 
 import (
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,23 +47,32 @@ func TestWebPagePostsToThePort(t *testing.T) {
 
 // What the relay has to say before it closes survives whatever its peer goes on sending: no reset eats it.
 func TestClosingSurvivesUnreadInput(t *testing.T) {
-	s := run(t, func(c *Config) { c.Relay.Limits.ProtocolErrorsMax = 3 })
-	p := hello(t, s.addr, "a")
+	path := filepath.Join(t.TempDir(), "relay.sock")
+	s := run(t, func(c *Config) {
+		c.Listen = append(c.Listen, "unix://"+path)
+		c.Relay.Limits.ProtocolErrorsMax = 3
+	})
 	junk := strings.Repeat("junk "+strings.Repeat("x", 1000)+"\n", 8<<10)
-	sent := make(chan error, 1)
-	go func() {
-		_, err := io.WriteString(p, junk) // 8 MiB, all at once
-		sent <- err
-	}()
-	for range 3 {
-		p.expect(failure("null", -32700, "parse error", ""))
+	for _, c := range []struct{ network, addr string }{{"tcp", s.addr}, {"unix", path}} {
+		p := dialWith(t, c.network, c.addr, 0)
+		p.initialize("a")
+		sent := make(chan error, 1)
+		go func() {
+			_, err := io.WriteString(p, junk) // 8 MiB, all at once
+			sent <- err
+		}()
+		for range 3 {
+			p.expect(failure("null", -32700, "parse error", ""))
+		}
+		p.expect(closing("protocolErrors", "too many lines broke the protocol"))
+		p.eof()
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
+		_ = p.Close()
+		s.until("it is gone", func(core *relay.Core) bool { return core.Peers() == 0 })
 	}
-	p.expect(closing("protocolErrors", "too many lines broke the protocol"))
-	p.eof()
-	if err := <-sent; err != nil {
-		t.Error(err)
-	}
-	if k := s.counters(); k.Closed[relay.ReasonProtocolErrors] != 1 {
+	if k := s.counters(); k.Closed[relay.ReasonProtocolErrors] != 2 {
 		t.Errorf("closed: %v", k.Closed)
 	}
 }

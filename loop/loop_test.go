@@ -45,3 +45,20 @@ func TestHalfCloseStillGetsAnswers(t *testing.T) {
 	}
 	p.eof()
 }
+
+// Lines may come in any pieces.
+func TestByteByByte(t *testing.T) {
+	_, addr := serve(t, nil)
+	p := dial(t, addr)
+	lines := "\xef\xbb\xbf" + initialize("a") + "\r\n\n\r\n" + `{"jsonrpc":"2.0","id":"\u00fc","method":"ping"}` + "\n"
+	for i := range len(lines) {
+		if _, err := p.Write([]byte{lines[i]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if line := p.line(); !strings.HasPrefix(line, initialized) {
+		t.Fatal(line)
+	}
+	p.expect(result(`"\u00fc"`, `null`))
+	p.quiet()
+}

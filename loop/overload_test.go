@@ -240,3 +240,23 @@ func TestStalledReaderIsClosed(t *testing.T) {
 		t.Errorf("memory %d", g.Memory)
 	}
 }
+
+// With the policy "disconnect" such a reader is closed instead of losing messages.
+func TestReaderThatStopsIsDisconnected(t *testing.T) {
+	s := run(t, func(c *Config) {
+		tight(c)
+		c.Relay.Overload = relay.OverloadDisconnect
+	})
+	stopped, sender := helloNarrow(t, s.addr, "stopped"), hello(t, s.addr, "sender")
+	id := stopped.register(`{}`)
+	flood(sender, []string{id}, 0, 8000, func(int) {})
+	sender.quiet()
+	if k := s.counters(); k.Closed[relay.ReasonSlowConsumer] != 1 {
+		t.Fatalf("closed: %v", k.Closed)
+	}
+	next, line, lost := stopped.gaps(id, "sender", 0)
+	if line != closing("slowConsumer", "notifications came faster than they were read") || len(lost) != 0 {
+		t.Errorf("after %d notifications: %s, lost %v", next, line, lost)
+	}
+	stopped.eof()
+}

@@ -36,7 +36,7 @@ func TestStaleServiceIDsNeverReachSuccessors(t *testing.T) {
 	s.empty()
 	s.stop()
 	stale = append(stale, current)
-	s = run(t, func(c *Config) { c.Listen = []string{"tcp://" + addr} })
+	run(t, func(c *Config) { c.Listen = []string{"tcp://" + addr} })
 	owner, caller = hello(t, addr, "owner"), hello(t, addr, "caller")
 	useStale(t, owner, caller, stale, owner.register(`{"protocol":"same"}`))
 }
@@ -90,7 +90,7 @@ func TestStaleRelayIDsNeverReachSuccessors(t *testing.T) {
 	_, _ = owner.Close(), caller.Close()
 	s.empty()
 	s.stop()
-	s = run(t, func(c *Config) { c.Listen = []string{"tcp://" + addr} })
+	run(t, func(c *Config) { c.Listen = []string{"tcp://" + addr} })
 	owner, caller = hello(t, addr, "owner"), hello(t, addr, "caller")
 	use(owner, caller, 5)
 }

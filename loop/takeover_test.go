@@ -182,3 +182,30 @@ func TestSupersededConnection(t *testing.T) {
 		t.Errorf("closed: %v", k.Closed)
 	}
 }
+
+// A connection that does not read any more can be superseded all the same, and gets the rest and the
+// reason if it ever reads again.
+func TestSupersedingAStalledConnection(t *testing.T) {
+	s := run(t, tight)
+	old, sender := dialWith(t, "tcp", s.addr, narrow), hello(t, s.addr, "sender")
+	token := old.initialize("a")
+	id := old.register(`{}`)
+	flood(sender, []string{id}, 0, 6000, func(int) {})
+	sender.quiet()
+	if s.gauges().QueueBytes < 64<<10 {
+		t.Fatal("the reader has not stopped")
+	}
+	next := dial(t, s.addr)
+	next.send(reconnect("a", `"`+token+`"`))
+	if line := next.line(); !strings.HasPrefix(line, `{"jsonrpc":"2.0","id":0,"result":{"type":"snapshot"`) {
+		t.Fatal(line)
+	}
+	again := next.register(`{}`)
+	sender.send(notify(id, `"method":"m"`), notify(again, `"method":"m"`))
+	next.expect(notified(again, "sender", `"method":"m","params":null`))
+	if _, line, _ := old.gaps(id, "sender", 0); line != closing("superseded", "the client connected again") {
+		t.Errorf("the old connection gets %s", line)
+	}
+	old.eof()
+	next.quiet()
+}
