@@ -46,6 +46,8 @@ type Server struct {
 	listeners []*listener
 	accepting sync.WaitGroup
 
+	connectionsAsked int // connections_max as configured; config has what the limit of open files allows
+
 	once sync.Once
 	done chan struct{} // closed when Serve may return
 	err  error
@@ -88,6 +90,7 @@ func (s *Server) start() error {
 	if err != nil {
 		return fmt.Errorf("starting the relay: %w", err)
 	}
+	s.connectionsAsked = s.config.Relay.Limits.ConnectionsMax
 	s.config.Relay.Limits.ConnectionsMax = config.Limits.ConnectionsMax
 	if s.reactor, err = newReactor(core, s.config.Coalesce, s.log, s.stop); err != nil {
 		return fmt.Errorf("starting the relay: %w", err)
@@ -158,7 +161,7 @@ func (s *Server) Drain() {
 // Reload puts another configuration in force, whole or not at all. Limits that size tables keep their
 // value when next names none.
 func (s *Server) Reload(next relay.Config) error {
-	if next.Limits.ConnectionsMax == 0 {
+	if next.Limits.ConnectionsMax == 0 || next.Limits.ConnectionsMax == s.connectionsAsked {
 		next.Limits.ConnectionsMax = s.config.Relay.Limits.ConnectionsMax
 	}
 	next.SurplusMax = withFileLimit(s.config.Relay).SurplusMax

@@ -180,6 +180,24 @@ func TestReload(t *testing.T) {
 	user.quiet()
 }
 
+// A configuration that asks for more connections than there can be files may be loaded again.
+func TestReloadWithMoreConnectionsThanFiles(t *testing.T) {
+	const asked = 1 << 22
+	s := run(t, func(c *Config) { c.Relay.Limits.ConnectionsMax = asked })
+	for _, max := range []int{asked, 0, s.config.Relay.Limits.ConnectionsMax} {
+		next := s.config.Relay
+		next.Limits.ConnectionsMax = max
+		if err := s.Reload(next); err != nil {
+			t.Errorf("connections_max %d: %v", max, err)
+		}
+	}
+	next := s.config.Relay
+	next.Limits.ConnectionsMax = asked - 1
+	if err := s.Reload(next); err == nil {
+		t.Error("connections_max was changed")
+	}
+}
+
 // A cached way to a service does not outlive the right to use it.
 func TestRightsAreCheckedPerMessage(t *testing.T) {
 	s := run(t, withPrincipals)
