@@ -65,7 +65,7 @@ func TestAuthenticateWithAToken(t *testing.T) {
 	owner.quiet()
 	bad := failure(`"auth"`, -32007, "the token is not valid", `{`+authRequiredData)
 	user.send(authenticate("guess"), authenticate(gitToken+" "), `{"jsonrpc":"2.0","id":"auth","method":"authenticate","params":{"resource":"https://other.example","token":"x"}}`)
-	user.expect(bad, bad, failure(`"auth"`, -32602, "no such resource", ""))
+	user.expect(bad, bad, failure(`"auth"`, -32602, "no such resource", `{`+authRequiredData))
 	user.send(authenticate(gitToken))
 	user.expect(failure(`"auth"`, -32009, "clientId is not this principal's to use", ""))
 
