@@ -89,7 +89,7 @@ func (c *Core) become(p *peer, principal int32, cred credential) {
 		c.transfer(p, principal, cred)
 	}
 	if changed {
-		p.since = c.seq
+		c.rightsMoved(p)
 	}
 	c.rearm(p)
 }

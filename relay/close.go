@@ -109,5 +109,9 @@ func (c *Core) remember(p *peer) {
 		return
 	}
 	pr := &c.policy.principals[p.principal]
-	c.resume.Put(p.clientID, table.Resumable{Version: p.version, Principal: pr.name, Epoch: pr.epoch, Since: p.since, Subscribed: p.subscribed})
+	subscribed := p.subscribed
+	if p.snapshotEnd > p.out.sent {
+		subscribed = 0 // it never got the snapshot that a replay would build on
+	}
+	c.resume.Put(p.clientID, table.Resumable{Version: p.version, Principal: pr.name, Epoch: pr.epoch, Since: p.since, Subscribed: subscribed})
 }

@@ -84,3 +84,13 @@ func (c *Core) moveEpochs(next *policy, rows [][]uint8) (moved []bool) {
 	}
 	return moved
 }
+
+// rightsMoved notes that p sees the catalogue by other rights than before: there is no replay from
+// earlier numbers. Who follows the catalogue has been sent the difference up to now; for all others, not
+// even what they knew at this number holds.
+func (c *Core) rightsMoved(p *peer) {
+	p.since = c.seq
+	if p.observer < 0 {
+		p.since++
+	}
+}

@@ -80,7 +80,7 @@ func (c *Core) checkPeers() error {
 		memory += p.out.size + p.held
 		k.must(p.out.size == 0 || p.dirty || p.out.blocked, "peer %d: output that nobody writes", p.index)
 		k.must(!p.doomed || p.state > stateOpen, "peer %d: condemned, but not closed", p.index)
-		k.must(p.since <= c.seq, "peer %d: rights from serverSeq %d, which is to come", p.index, p.since)
+		k.must(p.since <= c.seq+1, "peer %d: rights from serverSeq %d, which is to come", p.index, p.since)
 		switch p.state {
 		case stateNew:
 			admitted++
@@ -161,7 +161,13 @@ func (c *Core) checkSlots() error {
 				live++
 				at, ok := c.slots.Find(slot.Caller, c.slots.ID(i))
 				k.must(ok && at == i, "slot %d: not found by its caller's id", i)
-				k.must(c.peers[slot.Caller].state == stateOpen && !slot.CallerGone, "slot %d: its caller is gone", i)
+				caller := c.peers[slot.Caller]
+				k.must(caller.state == stateOpen && !slot.CallerGone, "slot %d: its caller is gone", i)
+				rights := s.Rights[caller.principal]
+				if s.Owner == slot.Caller {
+					rights |= rightDiscover
+				}
+				k.must(rights&(rightDiscover|rightRequest) == rightDiscover|rightRequest, "slot %d: its caller has not the right", i)
 			} else {
 				ghosts++
 			}

@@ -53,7 +53,7 @@ func (c *Core) regrade(next *policy, assign func(*peer) (int32, credential), onl
 		}
 		c.transfer(p, p.next, creds[i])
 		if moved[i] {
-			p.since = c.seq
+			c.rightsMoved(p)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package relay
 import (
 	"bytes"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/ahprelay/ahprelay/table"
@@ -12,6 +11,14 @@ import (
 // testBoot makes ids and numbers that are the same in every run. The salt makes relay ids long enough
 // to be told from other numbers.
 var testBoot = table.Boot{Tag: [table.TagBytes]byte{1, 2, 3, 4, 5, 6, 7, 8, 9}, Salt: 1<<33 - 12345, Seq: 1000}
+
+// tester is what testing.T and rapid.T have in common.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
 
 // end is the transport of one connection: what the core gave it, and how much it is willing to take.
 type end struct {
@@ -26,7 +33,7 @@ type end struct {
 
 // world runs a core under virtual time, as the loop does under real time.
 type world struct {
-	t       testing.TB
+	t       tester
 	core    *Core
 	now     time.Duration
 	ends    []*end // in the order of opening
@@ -34,7 +41,7 @@ type world struct {
 	counted Counters
 }
 
-func newWorld(t testing.TB, config Config) *world {
+func newWorld(t tester, config Config) *world {
 	t.Helper()
 	core, err := New(config, testBoot, [32]byte{})
 	if err != nil {
