@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ahprelay/ahprelay/cmd/ahprelay/admin"
 	"github.com/ahprelay/ahprelay/cmd/ahprelay/config"
 	"github.com/ahprelay/ahprelay/loop"
 )
@@ -35,7 +36,7 @@ func (p *Program) serve() *cobra.Command {
 		if err != nil {
 			return &configError{err}
 		}
-		d := &daemon{p: p, source: source, running: l, memory: config.SystemMemory()}
+		d := &daemon{p: p, source: source, running: l, memory: config.SystemMemory(), supervisor: supervisor{socket: p.getenv("NOTIFY_SOCKET", "")}}
 		return d.run()
 	}
 	return cmd
@@ -50,6 +51,9 @@ type daemon struct {
 	level   slog.LevelVar
 	log     *slog.Logger
 	server  *loop.Server
+	admin   *admin.Server // nil: off
+
+	supervisor supervisor
 
 	reloads, reloadsFailed int
 }
@@ -65,6 +69,8 @@ func (d *daemon) run() error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- d.server.Serve() }()
+	d.accepting()
+	defer d.closeAdmin()
 	draining := false
 	for {
 		select {
@@ -83,6 +89,10 @@ func (d *daemon) run() error {
 				return errors.New("stopped by a second " + s.String() + " while draining")
 			}
 			draining = true
+			d.supervisor.tell("STOPPING=1")
+			if d.admin != nil {
+				d.admin.Draining()
+			}
 			d.log.Info("draining", "signal", s.String(), "timeout", d.running.Limits.DrainTimeout.String())
 			d.server.Drain()
 		}
@@ -120,7 +130,36 @@ func (d *daemon) start() error {
 		return fmt.Errorf("starting the relay: %w", err)
 	}
 	d.server = server
+	if c.Admin == "" {
+		return nil
+	}
+	d.admin, err = admin.Listen(admin.Config{
+		Addr: c.Admin, TokenSHA256: c.AdminTokenSHA256, Getenv: func(name string) string { return d.p.getenv(name, "") },
+		Version: b.Version, Commit: b.Commit, Logger: d.log,
+	}, server)
+	if err != nil {
+		server.Stop()
+		_ = server.Serve() // releases what Listen took
+		return fmt.Errorf("starting the admin server: %w; choose another address with --admin, or --admin \"\" for none", err)
+	}
 	return nil
+}
+
+// accepting is called once the relay accepts connections.
+func (d *daemon) accepting() {
+	if d.admin != nil {
+		go d.admin.Serve()
+		d.admin.Ready()
+	}
+	d.supervisor.tell("READY=1")
+	shrink()
+}
+
+func (d *daemon) closeAdmin() {
+	if d.admin != nil {
+		d.admin.Close()
+		d.admin.Wait()
+	}
 }
 
 func (d *daemon) warn() {
@@ -136,8 +175,13 @@ func (d *daemon) reload() {
 		d.log.Warn("nothing to reload: there is no --config")
 		return
 	}
+	d.supervisor.tell("RELOADING=1", "MONOTONIC_USEC="+monotonicMicros())
+	defer d.supervisor.tell("READY=1")
 	if err := d.tryReload(); err != nil {
 		d.reloadsFailed++
+		if d.admin != nil {
+			d.admin.ReloadFailed()
+		}
 		d.log.Error("reload failed, the old configuration stays", "error", err.Error(), "failed", d.reloadsFailed)
 		return
 	}
