@@ -123,9 +123,10 @@ func (c *Core) mark(p *peer) {
 	}
 }
 
-// reclaimMemory closes the connection that holds most. What the condemned hold counts as free already: it
-// will be when the current work is done. Who is being closed anyway, but too slowly, is cut off.
-func (c *Core) reclaimMemory() {
+// reclaimMemory closes the connection that holds most, and reports whether there is one. What the condemned
+// hold counts as free already: it will be when the current work is done. Who is being closed anyway, but too
+// slowly, is cut off.
+func (c *Core) reclaimMemory() bool {
 	var most *peer
 	for _, p := range c.peers {
 		if p.doomed && p.state <= stateOpen || p.holds() == 0 || most != nil && p.holds() <= most.holds() {
@@ -140,6 +141,7 @@ func (c *Core) reclaimMemory() {
 	default:
 		c.cutOff(most)
 	}
+	return most != nil
 }
 
 // cutOff drops what waits for a connection that is being closed, and has it closed at once.

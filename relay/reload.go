@@ -38,6 +38,7 @@ func (c *Core) Reload(now time.Duration, config Config) error {
 	same := reflect.DeepEqual(c.config.Principals, config.Principals)
 	before := c.standings()
 	c.adopt(config)
+	c.replay.Limit(c.limits.CatalogBytesMax)
 	for _, p := range c.peers {
 		p.inflight.Max = c.limits.InflightPerConnectionMax
 	}
@@ -56,13 +57,24 @@ func (c *Core) Reload(now time.Duration, config Config) error {
 		}
 	}
 	c.claimClientIDs()
-	for _, p := range c.peers {
-		if !c.vacant(p) {
-			c.rearm(p)
-		}
-	}
+	c.applyBounds()
 	c.settle()
 	return nil
+}
+
+// applyBounds holds every connection to the times and sizes now in force.
+func (c *Core) applyBounds() {
+	for _, p := range c.peers {
+		if c.vacant(p) {
+			continue
+		}
+		c.rearm(p)
+		if p.out.size > c.limits.QueueBytesHard {
+			c.condemn(p, ReasonSlowConsumer, "unsent output over queue_bytes_hard")
+		}
+	}
+	for c.Memory()-c.leaving > c.reclaim && c.reclaimMemory() {
+	}
 }
 
 // standing is what a connection was before a reload, as far as required authentication is concerned.

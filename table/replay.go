@@ -46,6 +46,14 @@ func (r *Replay) Add(a Action) {
 	r.Bytes += len(a.Line)
 }
 
+// Limit changes how many bytes the buffer may hold, dropping the oldest actions as needed.
+func (r *Replay) Limit(bytesMax int) {
+	r.bytesMax = bytesMax
+	for r.Bytes > bytesMax {
+		r.drop(1)
+	}
+}
+
 // After returns how many of the latest actions have a number greater than seq, and whether the buffer
 // covers all of them.
 func (r *Replay) After(seq uint64) (count int, ok bool) {

@@ -27,6 +27,8 @@ import (
 type Options struct {
 	Steps int                     // operations that are made up, 0: 40
 	Check func(*relay.Core) error // called after every operation, nil: not
+
+	record bool // write the transcript
 }
 
 // Failure is a run in which the core did not do what the model expects.
@@ -99,9 +101,10 @@ type broken string
 func begin(script *Script, opt Options) (*run, *Failure) {
 	core, err := relay.New(script.Config, boot, [32]byte{})
 	if err != nil {
-		return nil, &Failure{Reason: "New: " + err.Error(), Script: script}
+		return nil, &Failure{Reason: "New: " + err.Error(), At: -1, Script: script}
 	}
-	t := newTape(script.Config)
+	t := &tape{on: opt.record}
+	t.config("config", &script.Config)
 	w := newWorld(core, t)
 	return &run{script: script, world: w, model: newModel(w, script.Config), tape: t, check: opt.Check}, nil
 }
@@ -109,7 +112,6 @@ func begin(script *Script, opt Options) (*run, *Failure) {
 // do carries out one operation.
 func (r *run) do(i int, op Op) (f *Failure) {
 	defer r.rescue(i, &f)
-	r.tape.command(r, op)
 	r.perform(op)
 	r.after()
 	return nil
@@ -123,7 +125,7 @@ func (r *run) rescue(i int, f **Failure) {
 	}
 	reason, ok := v.(broken)
 	if !ok {
-		reason = broken(fmt.Sprintf("the core panics: %v\n%s", v, stack()))
+		reason = broken(fmt.Sprintf("panic: %v\n%s", v, stack()))
 	}
 	r.tape.results(r.world)
 	*f = &Failure{Reason: string(reason), At: i, Transcript: r.tape.String(), Script: r.script}

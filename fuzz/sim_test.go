@@ -1,0 +1,50 @@
+package fuzz
+
+import (
+	"flag"
+	"testing"
+	"time"
+
+	"github.com/ahprelay/ahprelay/fuzz/sim"
+)
+
+var (
+	simSeed  = flag.Int64("seed", -1, "TestSim: run this seed alone")
+	simRuns  = flag.Int("runs", 10000, "TestSim: how many seeds to run")
+	simFirst = flag.Uint64("first", 0, "TestSim: the first seed")
+	simSteps = flag.Int("steps", 0, "TestSim: operations of a run, 0 for the usual number")
+	simFor   = flag.Duration("for", 0, "TestSim: go on with further seeds for this long")
+)
+
+// TestSim runs the core against the model of the contract, one seed after the other. A failure names its
+// seed; -seed runs that one again.
+func TestSim(t *testing.T) {
+	opt := sim.Options{Steps: *simSteps}
+	if *simSeed >= 0 {
+		simulate(t, uint64(*simSeed), opt)
+		return
+	}
+	end := time.Now().Add(*simFor)
+	seed := *simFirst
+	for ; seed < *simFirst+uint64(*simRuns) || *simFor > 0 && time.Now().Before(end); seed++ {
+		simulate(t, seed, opt)
+	}
+	t.Logf("seeds %d to %d", *simFirst, seed-1)
+}
+
+func simulate(t *testing.T, seed uint64, opt sim.Options) {
+	if f := sim.Run(sim.FromSeed(seed), opt); f != nil {
+		t.Fatalf("seed %d: %v", seed, sim.Shrink(f, opt, 20*time.Second))
+	}
+}
+
+// FuzzSim lets the fuzzer choose.
+func FuzzSim(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("\x03\x01\x00\x02\x05\x07\x01\x00\x00\x03\x02\x09\x40\x11\x05\x06\x02\x01\x22\x31\x04\x05"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if f := sim.Run(sim.FromBytes(data), sim.Options{}); f != nil {
+			t.Fatal(sim.Shrink(f, sim.Options{}, 5*time.Second))
+		}
+	})
+}
