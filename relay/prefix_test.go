@@ -1,0 +1,79 @@
+package relay
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// A sender whose notifications are recalled by how they begin is served exactly like one whose are not:
+// two cores get the same lines, many of them alike, many spoilt somewhere, and one of them forgets.
+func TestRecalledNotificationsAreTheSame(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		recalling, forgetting := newWorld(t, testConfig()), newWorld(t, testConfig())
+		var lines []string
+		for range 60 {
+			lines = append(lines, spoil(r, notificationLine(r)))
+		}
+		a, b := serveLines(recalling, lines, false), serveLines(forgetting, lines, true)
+		if a != b {
+			t.Fatalf("recalling:  %s\nforgetting: %s\nlines:\n%s", a, b, strings.Join(lines, "\n"))
+		}
+		ca, cb := *recalling.core.Counters(), *forgetting.core.Counters()
+		ca.in[KindNotification], cb.in[KindNotification] = ca.Received(KindNotification), cb.Received(KindNotification)
+		if ca != cb {
+			t.Fatalf("recalling:  %+v\nforgetting: %+v", ca, cb)
+		}
+	}
+}
+
+// notificationLine makes a notification to one of two services, $0 or $1, of a few shapes.
+func notificationLine(r *rand.Rand) string {
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	head := pick(`{"jsonrpc":"2.0","method":"clientService/notify","params":{`, `{"jsonrpc":"2.0","method":"clientService/notify","params":{`, `{"method":"clientService/notify","jsonrpc":"2.0","params":{"channel":"ahp-client-services://",`)
+	payload := pick(`1`, `{"x":1}`, `[]`, `"s"`, `"é"`, `{"serviceId":"$1"}`, strings.Repeat("[", 126)+strings.Repeat("]", 126), strings.Repeat("[", 127)+strings.Repeat("]", 127), `tru`, ``)
+	switch r.IntN(8) {
+	case 0:
+		return head + `"params":` + payload + `,"serviceId":"$0","method":"m"}}`
+	case 1:
+		return head + `"method":"$1","serviceId":"$0","params":` + payload + `}}`
+	case 2:
+		return head + `"serviceId":"$1","method":"` + pick("m", "n", `\u006d`) + `","params":` + payload + pick("}}", " }}", "} }", "},\"id\":5}", `,"x":1}}`, `,"method":"m"}}`)
+	}
+	return head + `"serviceId":"` + pick("$0", "$0", "$1") + `","method":"m","params":` + payload + `}}`
+}
+
+// spoil changes a byte of every fourth line.
+func spoil(r *rand.Rand, line string) string {
+	if r.IntN(4) > 0 {
+		return line
+	}
+	i := r.IntN(len(line))
+	with := []string{"", "x", `"`, "\\", "}", "{", "\xff", " ", ","}[r.IntN(9)]
+	return line[:i] + with + line[i+r.IntN(2):]
+}
+
+// serveLines has two owners and a caller, which sends the lines, and returns what everybody got.
+func serveLines(w *world, lines []string, forget bool) string {
+	var got strings.Builder
+	caller := w.hello("caller", PeerInfo{UID: -1})
+	var names []string
+	var ends []*end
+	for _, name := range []string{"a", "b"} {
+		e := w.hello(name, PeerInfo{UID: -1})
+		ends = append(ends, e)
+		names = append(names, "$"+string('0'+rune(len(names)/2)), w.register(e, `{}`))
+	}
+	ids := strings.NewReplacer(names...)
+	for _, line := range lines {
+		if forget {
+			w.core.peer(caller.id).prefix.forget()
+		}
+		w.send(caller, []byte(ids.Replace(line)+"\n"))
+		for _, e := range append(ends, caller) {
+			got.WriteString(strings.Join(e.read(), "\n") + ";")
+		}
+	}
+	return got.String()
+}
