@@ -45,8 +45,8 @@ type Counters struct {
 	BytesIn, BytesOut   uint64
 	FramesIn, FramesOut uint64
 	in, out             [kinds]Traffic // see Received and Sent
-	ProtocolErrors      uint64 // lines answered with -32700 or -32600
-	Ignored             uint64 // notifications that the relay acts on, without effect
+	ProtocolErrors      uint64         // lines answered with -32700 or -32600
+	Ignored             uint64         // notifications that the relay acts on, without effect
 	NotifyForwarded     uint64
 	NotifyDropped       [drops]uint64
 	RequestsForwarded   uint64

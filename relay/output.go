@@ -11,12 +11,16 @@ import (
 // the next one. A line is never split.
 const segmentBytes = 1 << 20
 
+// keptBytes is the smallest buffer of a peer that does not take its output.
+const keptBytes = 4 << 10
+
 // output is what waits to be sent to one peer, oldest first.
 type output struct {
 	segments []*bytebufferpool.ByteBuffer
 	off      int    // bytes of segments[0] that have been taken
 	size     int    // unsent bytes
 	sent     uint64 // bytes taken since the connection was opened
+	midway   bool   // the last byte taken did not end a line
 	blocked  bool   // the transport did not take everything at the last attempt
 	moved    time.Duration
 }
@@ -29,12 +33,33 @@ func (o *output) tail(need int) *bytebufferpool.ByteBuffer {
 			return b
 		}
 	}
-	b := bytebufferpool.Get()
-	if cap(b.B) < need {
+	var b *bytebufferpool.ByteBuffer
+	if o.blocked {
+		// What waits for long takes what it needs, not what a burst once needed.
+		b = &bytebufferpool.ByteBuffer{B: make([]byte, 0, max(need, keptBytes))}
+	} else if b = bytebufferpool.Get(); cap(b.B) < need {
 		b.B = make([]byte, 0, need)
 	}
 	o.segments = append(o.segments, b)
 	return b
+}
+
+// put returns a buffer to the pool, unless a large line made it larger than others need.
+func put(b *bytebufferpool.ByteBuffer) {
+	if cap(b.B) <= 2*segmentBytes {
+		bytebufferpool.Put(b)
+	}
+}
+
+// shrink moves what is left of the first buffer into one of its size, when it is little: a peer that
+// reads slowly is charged for the bytes that wait, and should not hold many more.
+func (o *output) shrink() {
+	b := o.segments[0]
+	if left := len(b.B) - o.off; cap(b.B) > 16*keptBytes && left <= cap(b.B)/4 {
+		o.segments[0] = &bytebufferpool.ByteBuffer{B: append(make([]byte, 0, max(left, keptBytes)), b.B[o.off:]...)}
+		o.off = 0
+		put(b)
+	}
 }
 
 // head returns the bytes to be written next.
@@ -50,10 +75,11 @@ func (o *output) take(n int) {
 	o.size -= n
 	o.sent += uint64(n)
 	o.off += n
+	o.midway = o.segments[0].B[o.off-1] != '\n'
 	if o.off < len(o.segments[0].B) {
 		return
 	}
-	bytebufferpool.Put(o.segments[0])
+	put(o.segments[0])
 	o.off = 0
 	last := copy(o.segments, o.segments[1:])
 	o.segments[last] = nil
@@ -67,23 +93,23 @@ func (o *output) truncate() int {
 	}
 	keep := 0
 	head := o.head()
-	if o.off > 0 && o.segments[0].B[o.off-1] != '\n' {
+	if o.midway {
 		keep = bytes.IndexByte(head, '\n') + 1
 	}
 	dropped := o.size - keep
 	for i := 1; i < len(o.segments); i++ {
-		bytebufferpool.Put(o.segments[i])
+		put(o.segments[i])
 		o.segments[i] = nil
 	}
 	o.segments = o.segments[:1]
 	// What stays is copied, so that a large segment is not kept for a short line.
 	rest := bytebufferpool.Get()
 	rest.B = append(rest.B, head[:keep]...)
-	bytebufferpool.Put(o.segments[0])
+	put(o.segments[0])
 	o.segments[0], o.off, o.size = rest, 0, keep
 	if keep == 0 {
 		o.segments = o.segments[:0]
-		bytebufferpool.Put(rest)
+		put(rest)
 	}
 	return dropped
 }
@@ -91,7 +117,7 @@ func (o *output) truncate() int {
 // reset returns every buffer to the pool.
 func (o *output) reset() {
 	for _, b := range o.segments {
-		bytebufferpool.Put(b)
+		put(b)
 	}
 	*o = output{}
 }
@@ -120,6 +146,13 @@ func (c *Core) mark(p *peer) {
 	if !p.dirty {
 		p.dirty = true
 		c.dirty = append(c.dirty, p.index)
+	}
+}
+
+// boundMemory condemns connections until memory_bytes_max is kept, or nobody is left who holds anything:
+// what is kept for replay is charged to no connection, so it may have grown since the last one was.
+func (c *Core) boundMemory() {
+	for c.Memory()-c.leaving > c.reclaim && c.reclaimMemory() {
 	}
 }
 
@@ -222,6 +255,9 @@ func (c *Core) Wrote(now time.Duration, id PeerID, n int) {
 	}
 	if p.shedding && p.out.size < c.limits.QueueBytesSoft/4 {
 		p.shedding = false
+	}
+	if p.out.blocked {
+		p.out.shrink()
 	}
 	if p.out.blocked != was {
 		c.rearm(p)
