@@ -34,11 +34,8 @@ func (c *Core) Receive(now time.Duration, id PeerID, data []byte) {
 	if held := p.framer.Held(); held != p.held {
 		c.memory += int64(held - p.held)
 		p.held = held
-		if c.Memory()-c.leaving > c.reclaim {
-			c.reclaimMemory()
-		}
 	}
-	if len(c.condemned) > 0 || c.draining {
+	if len(c.condemned) > 0 || c.draining || c.Memory() > c.reclaim {
 		c.settle()
 	}
 }

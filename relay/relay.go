@@ -146,12 +146,16 @@ func (c *Core) Tick(now time.Duration) {
 // settle carries out the closings that came up while something else was being done, and looks after a
 // drain. Every entry point ends with it.
 func (c *Core) settle() {
-	for i := 0; i < len(c.condemned); i++ { // closing one may condemn others
-		v := c.condemned[i]
-		c.close(v.peer, v.reason, v.message)
+	c.boundMemory()
+	for len(c.condemned) > 0 {
+		for i := 0; i < len(c.condemned); i++ { // closing one may condemn others
+			v := c.condemned[i]
+			c.close(v.peer, v.reason, v.message)
+		}
+		clear(c.condemned)
+		c.condemned, c.leaving = c.condemned[:0], 0
+		c.boundMemory()
 	}
-	clear(c.condemned)
-	c.condemned, c.leaving = c.condemned[:0], 0
 	if c.draining {
 		c.settleDrain()
 	}

@@ -73,8 +73,6 @@ func (c *Core) applyBounds() {
 			c.condemn(p, ReasonSlowConsumer, "unsent output over queue_bytes_hard")
 		}
 	}
-	for c.Memory()-c.leaving > c.reclaim && c.reclaimMemory() {
-	}
 }
 
 // standing is what a connection was before a reload, as far as required authentication is concerned.
