@@ -147,15 +147,12 @@ func (c *Core) Tick(now time.Duration) {
 // drain. Every entry point ends with it.
 func (c *Core) settle() {
 	c.boundMemory()
-	for len(c.condemned) > 0 {
-		for i := 0; i < len(c.condemned); i++ { // closing one may condemn others
-			v := c.condemned[i]
-			c.close(v.peer, v.reason, v.message)
-		}
-		clear(c.condemned)
-		c.condemned, c.leaving = c.condemned[:0], 0
-		c.boundMemory()
+	for i := 0; i < len(c.condemned); i++ { // closing one may condemn others
+		v := c.condemned[i]
+		c.close(v.peer, v.reason, v.message)
 	}
+	clear(c.condemned)
+	c.condemned, c.leaving = c.condemned[:0], 0
 	if c.draining {
 		c.settleDrain()
 	}

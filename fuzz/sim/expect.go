@@ -64,7 +64,7 @@ func (m *model) expect(to *conn, form string) []string {
 // read reads the next line to c, which must have one of the forms, and returns which.
 func (m *model) read(to *conn, forms ...string) (which int, holes []string) {
 	if to.lossy && to.phase <= phaseOpen {
-		m.account(to, len(forms[0])+60)
+		m.account(to, len(forms[0])+1+30*strings.Count(forms[0], holeText))
 		return 0, nil
 	}
 	must(to.phase < phaseDead, "%s is gone, and still to get %s", to.name, readable(forms))

@@ -35,7 +35,7 @@ type conn struct {
 	phase phase
 
 	in    []byte // the line that has not ended
-	peak  int    // what it had at most during the latest read
+	peak  int    // the most that it ever had: memory for it is kept
 	later bool   // the first line is over
 
 	client     string // clientId
@@ -140,9 +140,10 @@ type model struct {
 	until    time.Duration
 	drained  bool
 
-	group  []demand // expectations whose order is open; nil: there is an order
-	groups int
-	line   int // number of the line being handled, for names
+	group    []demand // expectations whose order is open; nil: there is an order
+	groups   int
+	closings int // by the relay, since verify was called last
+	line     int // number of the line being handled, for names
 
 	counts tally
 }
@@ -210,7 +211,7 @@ func (m *model) receive(e *end, data []byte) {
 	m.markLossy()
 	if c.live() {
 		c.in = append(c.in, data...)
-		c.peak = len(c.in)
+		c.peak = max(c.peak, len(c.in))
 		for c.live() && c.doomed == "" {
 			if !m.oneLine(c) {
 				break

@@ -3,6 +3,8 @@ package sim
 import (
 	"bytes"
 	"slices"
+
+	"github.com/ahprelay/ahprelay/relay"
 )
 
 // perform carries out an operation on the core and the model.
@@ -122,7 +124,7 @@ func (r *run) pieces(e *end, data []byte) {
 func (r *run) linesAtOnce(e *end) int {
 	l := r.model.config.Limits
 	switch {
-	case len(e.waiting) > 0 || l.MemoryBytesMax > 0:
+	case len(e.waiting) > 0 || l.MemoryBytesMax > 0 || r.model.config.Overload == relay.OverloadDisconnect && l.QueueBytesSoft < 1<<20:
 		return 1
 	case l.QueueBytesHard < 1<<20:
 		return 8

@@ -134,7 +134,6 @@ func (m *model) sightsOfAll() map[*service]map[*conn]bool {
 
 // reload follows the putting in force of another configuration.
 func (m *model) reload(next relay.Config) {
-	m.markLossy()
 	was := m.config
 	if next.Limits.CatalogBytesMax != was.Limits.CatalogBytesMax {
 		m.era++ // and with it the bytes that are kept for replay
@@ -148,6 +147,7 @@ func (m *model) reload(next relay.Config) {
 	same := reflect.DeepEqual(was.Principals, next.Principals)
 	m.config.Limits, m.config.Auth = next.Limits, next.Auth
 	m.config.Overload = next.Overload
+	m.markLossy()
 	if !same {
 		m.regrade(next, func(c *conn) (string, string) {
 			after := &model{config: next}

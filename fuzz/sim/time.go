@@ -173,6 +173,7 @@ func (m *model) close(c *conn, reason string) {
 	n := m.world.notes[0]
 	m.world.notes = m.world.notes[1:]
 	must(n.Peer == c.id && n.Word == reason, "%s is to be closed (%s), the relay closes %s (%s)", c.name, reason, m.world.byID[n.Peer].name, n.Word)
+	m.closings++
 	m.disconnect(c)
 	if reason == "slowConsumer" {
 		c.queue = c.begun()

@@ -101,7 +101,7 @@ func (w *world) see(e *end) {
 	if !bytes.HasPrefix(out, e.waiting) {
 		must(w.slow(e), "%s: its output has changed", e.name)
 		known = e.begun()
-		must(bytes.HasPrefix(out, e.waiting[:known]), "%s: the line that is being sent has changed", e.name)
+		must(bytes.HasPrefix(out, e.waiting[:known]), "%s: the line that is being sent has changed: %q, was %q", e.name, out, e.waiting)
 	}
 	more := out[known:]
 	e.waiting = append(e.waiting[:known], more...)
