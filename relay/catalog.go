@@ -206,6 +206,7 @@ func (c *Core) withdraw(p *peer, s *table.Service, tell bool) {
 	p.usage.services.Give(1)
 	p.usage.catalogBytes.Give(len(s.Object))
 	c.publishRemoved(s, s.Rights, true)
+	c.services.Forget(s)
 }
 
 // visible reports whether p may know of s.

@@ -175,8 +175,8 @@ func (t *Services) SetObject(s *Service, object []byte) {
 	s.Object = object
 }
 
-// Remove takes s out of the catalogue. Its id is never made again. Until the next Add s keeps its fields
-// and its links onward, so a caller may still read them.
+// Remove takes s out of the catalogue. Its id is never made again. Until Forget or the next Add s keeps
+// its fields and its links onward, so a caller may still read them.
 func (t *Services) Remove(s *Service, owned *Owned) {
 	if !s.live {
 		panic("table: service removed twice")
@@ -207,6 +207,14 @@ func (t *Services) Remove(s *Service, owned *Owned) {
 		owned.last = s.ownerPrev
 	}
 	owned.Len--
+}
+
+// Forget lets go of what a removed service still refers to: its place in the table may stay free for
+// long, and would keep all that alive.
+func (t *Services) Forget(s *Service) {
+	if !s.live {
+		s.Detail, s.Rights = nil, nil
+	}
 }
 
 func (t *Services) id(index uint32, generation uint64) string {
