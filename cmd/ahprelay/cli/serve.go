@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -114,6 +115,7 @@ func (d *daemon) start() error {
 	if err := d.memory.Check(c.Limits.MemoryBytesMax); err != nil {
 		return &configError{err}
 	}
+	limitHeap(d.memory)
 	d.level.Set(c.LogLevel)
 	d.log = newLogger(d.p.Err, c.LogFormat, &d.level)
 	b := d.p.build()
@@ -137,12 +139,26 @@ func (d *daemon) start() error {
 		Addr: c.Admin, TokenSHA256: c.AdminTokenSHA256, Getenv: func(name string) string { return d.p.getenv(name, "") },
 		Version: b.Version, Commit: b.Commit, Logger: d.log,
 	}, server)
+	if err != nil && errors.Is(err, syscall.EADDRINUSE) && d.running.Origin("admin").Kind == config.FromDefault {
+		// Nobody asked for this address: a second relay on the machine is more welcome than none.
+		d.log.Warn("no admin server: its default address is taken; name another with --admin, or --admin \"\" for none", "addr", c.Admin)
+		d.admin = nil
+		return nil
+	}
 	if err != nil {
 		server.Stop()
 		_ = server.Serve() // releases what Listen took
 		return fmt.Errorf("starting the admin server: %w; choose another address with --admin, or --admin \"\" for none", err)
 	}
 	return nil
+}
+
+// limitHeap has the garbage collector work harder before the process outgrows the machine or its cgroup:
+// what memory_bytes_max bounds may become garbage faster than it is collected.
+func limitHeap(memory config.Memory) {
+	if limit, _ := memory.Limit(); limit > 0 {
+		debug.SetMemoryLimit(limit / 10 * 9)
+	}
 }
 
 // accepting is called once the relay accepts connections.
