@@ -8,51 +8,9 @@ import (
 	"time"
 )
 
-const pingLine = `{"jsonrpc":"2.0","id":"` + "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" + `","method":"ping"}` + "\n" // answered with 100 bytes
-
 // Who is being closed but does not take its output is cut off when memory runs short, before anybody who
 // does no harm is closed.
-func TestMemoryOfClosingConnections(t *testing.T) {
-	config := testConfig()
-	config.Limits.MemoryBytesMax = 20000
-	config.Limits.ReplayActions = 0
-	w := newWorld(t, config)
-	old, b := w.hello("a", PeerInfo{UID: -1}), w.hello("b", PeerInfo{UID: -1})
-	old.room, b.room = 0, 0
-	w.send(old, []byte(strings.Repeat(pingLine, 100)))
-	again := w.open("a", PeerInfo{UID: -1})
-	token := w.core.peer(old.id).resumeToken
-	w.send(again, []byte(`{"jsonrpc":"2.0","id":1,"method":"reconnect","params":{"clientId":"a","lastSeenServerSeq":0,"subscriptions":[],"_meta":{"ahprelay.resumeToken":"`+token+`"}}}`+"\n"))
-	if s := w.core.peer(old.id).state; s != stateClosing {
-		t.Fatalf("the superseded connection is in state %d", s)
-	}
-	w.send(b, []byte(strings.Repeat(pingLine, 99)))
-	if got := old.read(); !reflect.DeepEqual(got, []string{"eof"}) {
-		t.Errorf("the superseded connection got %q", got)
-	}
-	if err := w.core.Check(); err != nil {
-		t.Error(err)
-	}
-	w.unstall(b, -1)
-	if got := b.read(); len(got) != 99 {
-		t.Errorf("b got %d answers", len(got))
-	}
-	w.finish()
-}
-
 // Memory that nobody in particular holds closes nobody twice and does not make the core spin.
-func TestMemoryWithoutHolder(t *testing.T) {
-	config := testConfig()
-	config.Limits.MemoryBytesMax = 5000
-	w := newWorld(t, config)
-	owner := w.hello("owner", PeerInfo{UID: -1})
-	w.send(owner, []byte(`{"jsonrpc":"2.0","id":1,"method":"client/registerService","params":{"metadata":{"x":"`+strings.Repeat("x", 4500)+`"}}}`+"\n"))
-	if got := owner.read(); len(got) == 0 || got[len(got)-1] != "shut" {
-		t.Fatalf("got %q", got)
-	}
-	w.finish()
-}
-
 // A transport may be late: what names a connection that is gone, or another's, has no effect.
 func TestStalePeerIDs(t *testing.T) {
 	w := newWorld(t, testConfig())
@@ -80,64 +38,7 @@ func TestStalePeerIDs(t *testing.T) {
 
 // What the relay announces as the most that a client must be ready to receive is enough in the worst
 // case: a full frame in the longest envelope, and a full catalogue.
-func TestAnnouncedSizesAreEnough(t *testing.T) {
-	config := testConfig()
-	config.Limits.FrameBytesMax, config.Limits.MetadataBytesMax = 4096, 1024
-	config.Limits.CatalogBytesMax, config.Limits.ServicesMax, config.Limits.ServicesPerConnectionMax = 4096, 64, 64
-	worst := strings.Repeat("\x01", 128)
-	uid := 1
-	all := []string{"*"}
-	config.Principals = []Principal{{Name: worst, UID: &uid, ClientIDs: all, Register: all, Discover: all, Notify: all, Request: all}}
-	w := newWorld(t, config)
-	e := w.hello(strings.Repeat(`\u0001`, 128), PeerInfo{UID: uid})
-	id := w.register(e, `{}`)
-	line := `{"jsonrpc":"2.0","id":1,"method":"clientService/request","params":{"serviceId":"` + id + `","method":"m","params":""}}`
-	line = line[:len(line)-3] + strings.Repeat("x", config.Limits.FrameBytesMax-len(line)) + line[len(line)-3:]
-	w.send(e, []byte(line+"\n"))
-	if got, most := w.one(e), announcedOf(t, "deliveredBytes", &config.Limits); len(got) <= config.Limits.FrameBytesMax || len(got) > most {
-		t.Errorf("a frame of %d bytes was delivered in %d, announced are %d", len(line), len(got), most)
-	}
-	for w.core.services.Bytes < config.Limits.CatalogBytesMax-1000 {
-		w.register(e, `{}`)
-	}
-	w.send(e, []byte(`{"jsonrpc":"2.0","id":2,"method":"subscribe","params":{"channel":"ahp-client-services://"}}`+"\n"))
-	if got := w.one(e); len(got) < w.core.services.Bytes || len(got) > announcedOf(t, "snapshotBytes", &config.Limits) {
-		t.Errorf("a catalogue of %d bytes was sent in %d: %.200s", w.core.services.Bytes, len(got), got)
-	}
-	w.finish()
-}
-
-// announcedOf reads one limit of a handshake's reply.
-func announcedOf(t *testing.T, name string, l *Limits) (n int) {
-	t.Helper()
-	_, rest, ok := strings.Cut(string(l.appendTo(nil)), `"`+name+`":`)
-	if _, err := fmt.Sscanf(rest, "%d", &n); !ok || err != nil {
-		t.Fatalf("no limit %s", name)
-	}
-	return n
-}
-
 // The size by which a replay is judged is the size of the snapshots.
-func TestSnapshotsBytes(t *testing.T) {
-	w := newWorld(t, testConfig())
-	e := w.hello("a", PeerInfo{UID: -1})
-	for n := range 4 {
-		p := w.core.peer(e.id)
-		for _, order := range [][]uint8{nil, {channelRoot}, {channelServices}, {channelServices, channelRoot}} {
-			set := uint8(0)
-			for _, ch := range order {
-				set |= ch
-			}
-			if got, want := w.core.snapshotsBytes(p, set), len(w.core.appendSnapshots(nil, p, order)); got != want {
-				t.Errorf("%d services, channels %v: %d, are %d", n, order, got, want)
-			}
-		}
-		w.register(e, fmt.Sprintf(`{"n":%d}`, n))
-	}
-	w.finish()
-}
-
-// clientInfo is cut to 256 bytes of whole characters.
 func TestClientInfoIsCut(t *testing.T) {
 	for _, c := range []struct{ raw, name, version string }{
 		{`{"name":"n","version":"v"}`, "n", "v"},
@@ -210,4 +111,99 @@ func TestNotes(t *testing.T) {
 		t.Error("there is a note 0")
 	}
 	w.finish()
+}
+
+// An unfinished line is never buffered beyond the limit, and given up as soon as it exceeds it.
+// A notification leaves no trace behind it but counters.
+func TestNotificationLeavesNothing(t *testing.T) {
+	w := newWorld(t, testConfig())
+	owner, caller := w.hello("owner", PeerInfo{UID: -1}), w.hello("caller", PeerInfo{UID: -1})
+	id := w.register(owner, `{}`)
+	before, deadline := w.core.Gauges(), w.core.alarms.Len()
+	for range 5 {
+		w.send(caller, []byte(`{"jsonrpc":"2.0","method":"clientService/notify","params":{"serviceId":"`+id+`","method":"m","params":1}}`+"\n"))
+	}
+	after := w.core.Gauges()
+	after.QueueBytes, before.QueueBytes, after.Memory, before.Memory = 0, 0, 0, 0
+	if len(owner.read()) != 5 || after != before || w.core.timers.Len() != 0 || w.core.alarms.Len() != deadline || w.core.LastNote() != 0 {
+		t.Errorf("before %+v\nafter  %+v", before, after)
+	}
+	w.finish()
+}
+
+// Timeouts come at most 100 ms late when the core is ticked no more often than it asks for.
+func TestTimeoutPrecision(t *testing.T) {
+	w := newWorld(t, testConfig())
+	owner, caller := w.hello("owner", PeerInfo{UID: -1}), w.hello("caller", PeerInfo{UID: -1})
+	id := w.register(owner, `{}`)
+	for ms := int64(1); ms < 500000; ms = ms*7/4 + 1 {
+		w.send(caller, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"clientService/request","params":{"serviceId":"%s","method":"m","timeoutMs":%d}}`+"\n", id, ms))
+		start := w.now
+		for {
+			at, ok := w.core.NextDeadline()
+			if !ok || at <= w.now {
+				t.Fatalf("timeout %d ms: at %v the next deadline is %v", ms, w.now-start, at-start)
+			}
+			w.now = at
+			w.tick()
+			if seen := caller.read(); len(seen) > 0 {
+				break
+			}
+		}
+		if late := w.now - start - time.Duration(ms)*time.Millisecond; late < 0 || late > 100*time.Millisecond {
+			t.Errorf("timeout %d ms: %v late", ms, late)
+		}
+		w.pass(time.Minute)
+	}
+	w.finish()
+}
+
+// Clients are told to come back at different times.
+func TestReconnectAfterIsJittered(t *testing.T) {
+	w := newWorld(t, testConfig())
+	var ends []*end
+	for i := range 20 {
+		ends = append(ends, w.hello(fmt.Sprint(i), PeerInfo{UID: -1}))
+	}
+	w.core.Drain(w.now)
+	w.drain()
+	after := map[string]bool{}
+	for _, e := range ends {
+		m := jitter.FindStringSubmatch(e.read()[0])
+		if m == nil || len(m[1]) < 3 || len(m[1]) > 4 {
+			t.Fatalf("reconnectAfterMs: %v", m)
+		}
+		after[m[1]] = true
+	}
+	if len(after) < 15 {
+		t.Errorf("only %d different times", len(after))
+	}
+	w.finish()
+	if !w.core.Drained() {
+		t.Error("not drained")
+	}
+}
+
+// A bucket refills by the time that has passed, however long that is.
+func TestPace(t *testing.T) {
+	var b pace
+	taken := func(now time.Duration, perSecond int) (n int) {
+		for b.take(now, perSecond) {
+			n++
+		}
+		return n
+	}
+	for _, c := range []struct {
+		now       time.Duration
+		perSecond int
+		want      int
+	}{{time.Hour, 100, 256}, {time.Hour, 100, 0}, {time.Hour + 9*time.Millisecond, 100, 0}, {time.Hour + 10*time.Millisecond, 100, 1},
+		{time.Hour + time.Second, 100, 99}, {10000 * time.Hour, 1 << 20, 256}, {10000*time.Hour + time.Microsecond, 1 << 20, 1}, {20000 * time.Hour, 1, 256}} {
+		if got := taken(c.now, c.perSecond); got != c.want {
+			t.Errorf("at %v, %d a second: %d, want %d", c.now, c.perSecond, got, c.want)
+		}
+	}
+	if !b.take(0, 0) {
+		t.Error("without pacing a change is refused")
+	}
 }

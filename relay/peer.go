@@ -90,7 +90,7 @@ func (b *pace) take(now time.Duration, perSecond int) bool {
 	if perSecond == 0 {
 		return true
 	}
-	refill := (now - b.last).Microseconds() * int64(perSecond) / 1000
+	refill := min(now-b.last, time.Hour).Microseconds() * int64(perSecond) / 1000
 	if refill > 0 {
 		b.spent = max(0, b.spent-refill)
 		b.last = now

@@ -91,8 +91,11 @@ func (c *Core) withdrawRight(i int32) {
 
 // recheck ends the requests to s whose callers lost the right to make them when s changed.
 func (c *Core) recheck(s *table.Service) {
-	for _, p := range c.peers {
-		p.next = p.principal
+	for i := c.slots.OfService(s.Index); i >= 0; i = c.slots.NextOfService(i) {
+		if slot := c.slots.At(i); !slot.CallerGone {
+			caller := c.peers[slot.Caller]
+			caller.next = caller.principal
+		}
 	}
 	c.failUnentitled(s, s.Rights)
 }
