@@ -2,6 +2,8 @@ package fuzz
 
 import (
 	"flag"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,7 +21,7 @@ var (
 // TestSim runs the core against the model of the contract, one seed after the other. A failure names its
 // seed; -seed runs that one again.
 func TestSim(t *testing.T) {
-	opt := sim.Options{Steps: *simSteps}
+	opt := sim.Options{Steps: *simSteps, Tally: sim.Tally{}}
 	if *simSeed >= 0 {
 		simulate(t, uint64(*simSeed), opt)
 		return
@@ -30,6 +32,27 @@ func TestSim(t *testing.T) {
 		simulate(t, seed, opt)
 	}
 	t.Logf("seeds %d to %d", *simFirst, seed-1)
+	for _, what := range slices.Sorted(maps.Keys(opt.Tally)) {
+		t.Logf("%9d %s", opt.Tally[what], what)
+	}
+	for _, what := range must {
+		if opt.Tally[what] == 0 && *simRuns >= 10000 {
+			t.Errorf("never happened: %s", what)
+		}
+	}
+}
+
+// must lists what has to happen somewhere in the usual number of runs: a simulation in which it does not
+// checks nothing about it.
+var must = []string{
+	"notification", "dropped told", "result answered", "error answered", "late answer", "ghost expired", "drain", "replay", "replay of actions", "rights changed",
+	"ended -32009", "ended -32051", "ended -32800", "ended 0", "auth/required expired", "auth/required required",
+	"closed authentication", "closed connectionLimit", "closed frameTooLarge", "closed handshakeTimeout", "closed idle", "closed protocolErrors",
+	"closed shutdown", "closed slowConsumer", "closed superseded", "closed unsupportedVersion",
+	"error -32005", "error -32007", "error -32008", "error -32009", "error -32010", "error -32053", "error -32600", "error -32601", "error -32602", "error -32603 maybe", "error -32700",
+	"error -32052 catalogBytes", "error -32052 catalogBytesPerPrincipal", "error -32052 catalogChangesPerSecond", "error -32052 connections", "error -32052 connectionsPerPrincipal",
+	"error -32052 inflightPerConnection", "error -32052 inflightPerPrincipal", "error -32052 inflightPerService", "error -32052 services", "error -32052 servicesPerConnection",
+	"error -32052 servicesPerPrincipal", "error -32052 slots", "error -32052 snapshots", "error -32052 subscriptionsPerConnection",
 }
 
 func simulate(t *testing.T, seed uint64, opt sim.Options) {

@@ -60,6 +60,7 @@ func (m *model) notify(c *conn, params *value) {
 	}
 	m.tellDropped(s)
 	m.counts.forwarded++
+	m.tally.add("notification")
 	m.expect(owner, `{"jsonrpc":"2.0","method":"clientService/notification","params":{`+m.delivery(c, s, params)+`}}`)
 }
 
@@ -83,6 +84,7 @@ func (m *model) tellDropped(s *service) {
 	if s.dropped == 0 {
 		return
 	}
+	m.tally.add("dropped told")
 	m.expect(s.owner, `{"jsonrpc":"2.0","method":"x-relay/dropped","params":{"channel":"ahp-client-services://","serviceId":"`+s.id+`","count":`+strconv.Itoa(s.dropped)+`}}`)
 	s.dropped = 0
 }
@@ -195,6 +197,7 @@ func (m *model) answer(c *conn, v *value) {
 func (m *model) answered(k *call, v *value) {
 	m.drop(k)
 	if k.ghost {
+		m.tally.add("late answer")
 		return
 	}
 	res, results := v.get("result")
@@ -207,10 +210,12 @@ func (m *model) answered(k *call, v *value) {
 		}
 		m.fails(k.caller, k.id, []failure{{-32603, data + "}"}})
 	case failures > 0:
+		m.tally.add("error answered")
 		m.expect(k.caller, `{"jsonrpc":"2.0","id":`+k.id+`,"error":`+failed.raw+`}`)
 	case results == 0:
 		m.expect(k.caller, result(k.id, "null"))
 	default:
+		m.tally.add("result answered")
 		m.expect(k.caller, result(k.id, res.raw))
 	}
 }
@@ -235,6 +240,7 @@ func (m *model) drop(k *call) {
 // charging those who pay for it.
 func (m *model) give(k *call, code int) {
 	m.anyOrder(func() {
+		m.tally.add("ended " + strconv.Itoa(code))
 		if code != 0 {
 			m.expect(k.caller, failure{code, "{" + maybe + "}"}.forms(k.id)[0])
 		} else {

@@ -67,8 +67,9 @@ func (m *model) read(to *conn, forms ...string) (which int, holes []string) {
 		m.account(to, len(forms[0])+1+30*strings.Count(forms[0], holeText))
 		return 0, nil
 	}
-	must(to.phase < phaseDead, "%s is gone, and still to get %s", to.name, readable(forms))
-	must(len(to.fresh) > 0, "%s does not get %s", to.name, readable(forms))
+	if to.phase >= phaseDead || len(to.fresh) == 0 {
+		must(false, "%s (in phase %d) does not get %s", to.name, to.phase, readable(forms))
+	}
 	line := to.fresh[0]
 	for i, form := range forms {
 		if holes, ok := fit(form, line); ok {
@@ -163,7 +164,20 @@ func (m *model) fails(c *conn, id string, wrong []failure) failure {
 		}
 	}
 	which, _ := m.read(c, forms...)
+	m.tally.add("error " + of[which].name())
 	return of[which]
+}
+
+// name is short for what a failure says: its code, the limit, and whether it was delivered.
+func (f failure) name() string {
+	name := strconv.Itoa(f.code)
+	if _, limit, ok := strings.Cut(f.data, `"limit":"`); ok {
+		name += " " + limit[:strings.IndexByte(limit, '"')]
+	}
+	if strings.Contains(f.data, maybe) {
+		name += " maybe"
+	}
+	return name
 }
 
 // result is the form of a successful answer.

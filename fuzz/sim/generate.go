@@ -16,6 +16,42 @@ type generator struct {
 	step   int
 	opened int
 	lines  int
+	theme  theme
+}
+
+// theme is what a run is mostly about.
+type theme uint8
+
+const (
+	themeAny    theme = iota
+	themeCalls        // requests, answers, cancellations
+	themeResume       // clients that go and come back while the catalogue changes
+	themeFlood        // owners that do not read
+	themes
+)
+
+// opWeights says how often each kind of operation comes, by theme.
+var opWeights = [themes][]int{
+	//            send  many tick stall unstall close half reload burst
+	themeAny:    {66, 10, 8, 4, 5, 3, 1, 2, 1},
+	themeCalls:  {66, 14, 6, 2, 3, 2, 1, 2, 0},
+	themeResume: {66, 6, 2, 1, 2, 18, 2, 1, 0},
+	themeFlood:  {50, 14, 4, 12, 12, 2, 1, 2, 5},
+}
+
+// weighted picks an index by weight.
+func weighted(c Choices, weights []int) int {
+	sum := 0
+	for _, w := range weights {
+		sum += w
+	}
+	n := c.Pick(sum)
+	for i, w := range weights {
+		if n -= w; n < 0 {
+			return i
+		}
+	}
+	return 0
 }
 
 // next makes up the next operation.
@@ -27,22 +63,22 @@ func (g *generator) next() Op {
 		return Op{Kind: OpDrain}
 	}
 	e := g.anyEnd()
-	switch n := g.Pick(100); {
-	case n < 66:
+	switch weighted(g, opWeights[g.theme]) {
+	case 0:
 		return g.send(g.sender(), 1)
-	case n < 76:
+	case 1:
 		return g.send(g.sender(), 2+g.Pick(5))
-	case n < 84:
+	case 2:
 		return Op{Kind: OpTick, Time: one(g, time.Millisecond, 10*time.Millisecond, 100*time.Millisecond, 700*time.Millisecond, time.Second, 2*time.Second, 5*time.Second, 31*time.Second, 11*time.Minute)}
-	case n < 88:
+	case 3:
 		return Op{Kind: OpStall, End: e.number}
-	case n < 93:
+	case 4:
 		return Op{Kind: OpUnstall, End: g.stalled().number, Room: one(g, -1, -1, 1, 20, 150, 400)}
-	case n < 96:
+	case 5:
 		return Op{Kind: OpClose, End: e.number}
-	case n < 97:
+	case 6:
 		return Op{Kind: OpHalf, End: e.number}
-	case n < 99:
+	case 7:
 		return Op{Kind: OpReload, Config: g.config()}
 	}
 	return g.burst()
@@ -62,8 +98,13 @@ func (g *generator) open() Op {
 
 func (g *generator) anyEnd() *end { return one(g, g.model.conns...).end }
 
-// sender prefers connections that can still say something.
+// sender prefers connections that can still say something, and owners that have something to answer.
 func (g *generator) sender() *conn {
+	for _, k := range g.model.calls {
+		if g.Pick(6) == 0 && k.service.owner.live() {
+			return k.service.owner
+		}
+	}
 	for range 4 {
 		if c := one(g, g.model.conns...); c.live() && !c.half {
 			return c

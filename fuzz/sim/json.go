@@ -78,7 +78,10 @@ func (r *reader) value() (v value, ok bool) {
 }
 
 func (r *reader) container(v *value) bool {
-	end := map[byte]string{'{': "}", '[': "]"}[v.kind]
+	end := "}"
+	if v.kind == '[' {
+		end = "]"
+	}
 	r.i++
 	r.depth++
 	r.most = max(r.most, r.depth)

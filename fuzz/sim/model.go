@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -145,17 +146,18 @@ type model struct {
 	closings int // by the relay, since verify was called last
 	line     int // number of the line being handled, for names
 
-	counts tally
+	counts counts
+	tally  Tally
 }
 
-// tally counts what the counters of the core must add up to.
-type tally struct {
+// counts is what the counters of the core must add up to.
+type counts struct {
 	lines, notifies, forwarded, dropped, requests, endings uint64
 	fuzzy                                                  bool // output was lost before it could be seen
 }
 
-func newModel(w *world, config relay.Config) *model {
-	m := &model{world: w, core: w.core, config: config, names: names{}, ids: map[string]bool{}, seq: boot.Seq, stories: map[string][]moment{}}
+func newModel(w *world, config relay.Config, t Tally) *model {
+	m := &model{world: w, core: w.core, tally: t, config: config, names: names{}, ids: map[string]bool{}, seq: boot.Seq, stories: map[string][]moment{}}
 	w.model = m
 	return m
 }
@@ -246,7 +248,8 @@ func (m *model) oneLine(c *conn) bool {
 	if c.phase != phaseOpen {
 		limit = min(limit, 64<<10)
 	}
-	line, rest, complete := strings.Cut(string(c.in), "\n")
+	data, rest, complete := bytes.Cut(c.in, []byte("\n"))
+	line := string(data)
 	text := line
 	if !c.later {
 		text = strings.TrimPrefix(text, "\ufeff")
@@ -262,7 +265,7 @@ func (m *model) oneLine(c *conn) bool {
 	if !complete {
 		return false
 	}
-	c.in, c.later = []byte(rest), true
+	c.in, c.later = rest, true
 	if !blank(line) {
 		m.line, c.numbers = c.numbers[0], c.numbers[1:]
 	}

@@ -20,21 +20,25 @@ func principals(config *relay.Config) []relay.Principal {
 			return list
 		}
 	}
-	anybody := relay.Principal{Name: anonymous}
-	if len(list) == 0 {
-		all := []string{"*"}
-		anybody.Register, anybody.Discover, anybody.Notify, anybody.Request = all, all, all, all
-	}
-	return append(list, anybody)
+	return append(list, *principalOf(config, anonymous))
 }
 
-func principalOf(config *relay.Config, name string) relay.Principal {
-	for _, p := range principals(config) {
-		if p.Name == name {
-			return p
+var (
+	all     = []string{"*"}
+	anybody = relay.Principal{Name: anonymous, Register: all, Discover: all, Notify: all, Request: all}
+	nobody  = relay.Principal{Name: anonymous}
+)
+
+func principalOf(config *relay.Config, name string) *relay.Principal {
+	for i := range config.Principals {
+		if config.Principals[i].Name == name {
+			return &config.Principals[i]
 		}
 	}
-	return relay.Principal{Name: name}
+	if len(config.Principals) == 0 {
+		return &anybody
+	}
+	return &nobody
 }
 
 // identify tells who connects, by what the transport proves.
@@ -141,7 +145,7 @@ func rightsOf(config *relay.Config, viewer, owner, protocol string, named bool) 
 	return rights{covers(v.Discover, owner, protocol, named), covers(v.Notify, owner, protocol, named), covers(v.Request, owner, protocol, named)}
 }
 
-func realm(p relay.Principal) string {
+func realm(p *relay.Principal) string {
 	if p.Realm == "" {
 		return "default"
 	}

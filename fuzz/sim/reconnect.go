@@ -32,6 +32,7 @@ func (m *model) reconnect(c *conn, id string, params *value) {
 	}
 	if old != nil {
 		m.close(old, "superseded")
+
 	}
 	past, known := m.past(c, client)
 	m.admit(c, client, past.version, channels)
@@ -55,6 +56,7 @@ func (m *model) reconnect(c *conn, id string, params *value) {
 		must(past.subscribed[ch], "%s reconnects with a replay of %s, which it did not follow", c.name, ch)
 	}
 	c.since = past.since
+	m.tally.add("replay")
 	m.replayed(c, &r, uint64(seq), slices.Contains(channels, channelServices), missing)
 }
 
@@ -145,6 +147,9 @@ func (m *model) replayed(c *conn, r *value, seq uint64, services bool, missing [
 		must(kind.is("clientService/set") && set == 1 || kind.is("clientService/removed") && set == 0, "a replayed action %s", a.raw)
 		text, _ := id.string()
 		apply(mirror, text, object.raw)
+	}
+	if honest && len(actions.items) > 0 {
+		m.tally.add("replay of actions")
 	}
 	truth := m.visible(c)
 	must(!honest || maps.Equal(mirror, truth), "%s knew everything up to %d; with what is replayed it sees %v, not %v", c.name, seq, mirror, truth)

@@ -110,6 +110,7 @@ func (m *model) regrade(next relay.Config, assign func(*conn) (principal, creden
 		m.publish(s, false, false, func(o *conn) bool { return !was[s][o] && now[s][o] })
 	}
 	m.config = next
+	m.tally.add("rights changed")
 	m.era++
 	for _, c := range m.conns {
 		c.since = unknown
@@ -176,6 +177,7 @@ func (m *model) reload(next relay.Config) {
 
 // demand expects that a connection is told to authenticate.
 func (m *model) demand(c *conn, config *relay.Config, reason string) {
+	m.tally.add("auth/required " + reason)
 	m.expect(c, `{"jsonrpc":"2.0","method":"auth/required","params":{"channel":"ahp-root://","resource":`+quote(config.Auth.Resource)+`,"reason":"`+reason+`"}}`)
 }
 

@@ -31,7 +31,7 @@ func makeConfig(c Choices) relay.Config {
 	return config
 }
 
-// tighten makes about a third of the limits small, in groups that belong together.
+// tighten makes some of the limits small, in groups that belong together.
 func tighten(c Choices, l *relay.Limits) {
 	for _, change := range []func(){
 		func() { l.FrameBytesMax, l.MetadataBytesMax = one(c, 1400, 2048), one(c, 64, 200, 376) },
@@ -55,7 +55,7 @@ func tighten(c Choices, l *relay.Limits) {
 		func() { queues(c, l) },
 		func() { l.MemoryBytesMax = one(c, int64(4000), 9000, 20000) },
 	} {
-		if c.Pick(3) == 0 {
+		if c.Pick(6) == 0 {
 			change()
 		}
 	}
@@ -98,21 +98,21 @@ func identities(c Choices, config *relay.Config) {
 		if c.Pick(3) == 0 {
 			continue
 		}
-		p.Realm = one(c, "", "", "", "default", "elsewhere")
+		p.Realm = one(c, "", "", "", "", "default", "elsewhere")
 		p.Register, p.Discover, p.Notify, p.Request = globList(c), globList(c), globList(c), globList(c)
 		if chance(c, 5) {
 			p.Connections, p.Services, p.Inflight, p.CatalogBytes = c.Pick(3), c.Pick(3), c.Pick(3), one(c, 0, 150, 400)
 		}
 		config.Principals = append(config.Principals, p)
 	}
-	config.Auth.Required = chance(c, 4)
+	config.Auth.Required = chance(c, 6)
 	if chance(c, 3) {
 		config.Auth.ResourceName = "the \"relay\""
 	}
 }
 
 func globList(c Choices) []string {
-	return one(c, []string{"*"}, []string{"*"}, []string{"*"}, []string{"p"}, []string{"g?t-*"}, []string{"A/*", "p"}, []string{"q/*"}, nil)
+	return one(c, all, all, all, all, all, all, []string{"p"}, []string{"g?t-*"}, []string{"A/*", "p"}, []string{"q/*"}, nil)
 }
 
 func digest(token string) string {

@@ -27,8 +27,19 @@ import (
 type Options struct {
 	Steps int                     // operations that are made up, 0: 40
 	Check func(*relay.Core) error // called after every operation, nil: not
+	Tally Tally                   // what happened is added to it, nil: not
 
 	record bool // write the transcript
+}
+
+// Tally counts what happened in runs, so that a test can tell what never did: "error -32052 slots", "closed
+// idle", "replay", …
+type Tally map[string]int
+
+func (t Tally) add(what string) {
+	if t != nil {
+		t[what]++
+	}
 }
 
 // Failure is a run in which the core did not do what the model expects.
@@ -61,7 +72,7 @@ func Run(choices Choices, opt Options) *Failure {
 	if steps == 0 {
 		steps = 40
 	}
-	g := &generator{Choices: choices, world: r.world, model: r.model, steps: steps}
+	g := &generator{Choices: choices, world: r.world, model: r.model, steps: steps, theme: theme(choices.Pick(int(themes)))}
 	for g.step = 0; g.step < steps; g.step++ {
 		op := g.next()
 		script.Ops = append(script.Ops, op)
@@ -106,7 +117,7 @@ func begin(script *Script, opt Options) (*run, *Failure) {
 	t := &tape{on: opt.record}
 	t.config("config", &script.Config)
 	w := newWorld(core, t)
-	return &run{script: script, world: w, model: newModel(w, script.Config), tape: t, check: opt.Check}, nil
+	return &run{script: script, world: w, model: newModel(w, script.Config, opt.Tally), tape: t, check: opt.Check}, nil
 }
 
 // do carries out one operation.

@@ -8,51 +8,71 @@ import (
 
 // speech makes up a line that a connection may send where it stands.
 func (g *generator) speech(c *conn) string {
-	if g.Pick(14) == 0 {
+	if g.Pick(40) == 0 {
 		return g.garbage()
 	}
 	id := g.id()
-	if c.phase == phaseNew && g.Pick(5) > 0 {
+	if c.phase == phaseNew && g.Pick(20) > 0 {
 		if g.Pick(4) == 0 && len(g.model.config.Principals) > 0 {
 			return g.request(id, "authenticate", g.credentials())
 		}
 		return g.handshake(c, id)
 	}
-	switch n := g.Pick(100); {
-	case n < 12:
-		return g.request(id, "client/registerService", g.params(`"metadata":`+g.metadata()))
-	case n < 18:
+	what := weighted(g, speechWeights[g.theme])
+	switch {
+	case c.phase == phaseOpen && len(g.model.services) == 0 && g.Pick(2) == 0:
+		what = 0
+	case len(g.model.calls) > 0 && g.Pick(5) == 0:
+		what = 5
+	}
+	switch what {
+	case 0:
+		metadata := g.metadata()
+		if g.theme == themeResume && g.Pick(2) == 0 {
+			metadata = `{"pad":"{{x*600}}"}`
+		}
+		return g.request(id, "client/registerService", g.params(`"metadata":`+metadata))
+	case 1:
 		return g.request(id, "client/updateService", g.params(`"serviceId":`+g.service(c, true), `"metadata":`+g.metadata()))
-	case n < 22:
+	case 2:
 		return g.request(id, "client/unregisterService", g.params(`"serviceId":`+g.service(c, true)))
-	case n < 37:
+	case 3:
 		return g.notification("clientService/notify", g.call(c))
-	case n < 60:
+	case 4:
 		return g.request(id, "clientService/request", g.call(c))
-	case n < 74:
+	case 5:
 		return g.answer(c)
-	case n < 78:
+	case 6:
 		return g.notification("$/cancelRequest", g.params(`"id":`+g.pending(c)))
-	case n < 84:
+	case 7:
 		return g.request(id, "subscribe", `{"channel":`+g.channel()+`}`)
-	case n < 86:
+	case 8:
 		return g.notification("unsubscribe", `{"channel":`+g.channel()+`}`)
-	case n < 89:
+	case 9:
 		return g.request(id, "authenticate", g.credentials())
-	case n < 92:
+	case 10:
 		return g.handshake(c, id)
-	case n < 95:
-		return g.request(id, "ping", one(g, ``, `{}`, `{"channel":"ahp-root://"}`, `{"channel":"ahp-client-services://"}`, `{"channel":null}`, `[]`))
-	case n < 97:
+	case 11:
+		return g.request(id, "ping", one(g, ``, `{}`, ``, `{"channel":"ahp-root://"}`, `{"channel":"ahp-root://"}`, `{"a":1}`, `{"channel":"ahp-client-services://"}`, `{"channel":null}`, `[]`))
+	case 12:
 		return g.request(id, one(g, "session/new", "clientService/notify", "dispatchAction", "$/cancelRequest", "unsubscribe", "PING"), "{}")
 	}
 	return g.notification(one(g, "ping", "initialize", "clientService/request", "client/registerService", "dispatchAction", "x"), g.params(`"metadata":{}`))
 }
 
+// speechWeights says how often each kind of line comes, by theme.
+var speechWeights = [themes][]int{
+	//            reg upd unr ntf req ans can sub uns aut hsk png oth not
+	themeAny:    {12, 6, 4, 15, 23, 14, 4, 6, 2, 3, 3, 3, 2, 3},
+	themeCalls:  {8, 2, 2, 6, 40, 30, 8, 1, 0, 2, 1, 1, 1, 1},
+	themeResume: {20, 24, 6, 6, 6, 4, 1, 8, 1, 4, 1, 1, 1, 1},
+	themeFlood:  {8, 2, 1, 46, 18, 10, 2, 3, 1, 1, 1, 8, 1, 1},
+}
+
 // id is the raw id of a request. There are few, so that they meet in flight.
 func (g *generator) id() string {
-	if g.Pick(3) > 0 {
-		return strconv.Itoa(1 + g.Pick(30))
+	if g.Pick(8) > 0 {
+		return strconv.Itoa(1 + g.Pick(40))
 	}
 	return one(g, "1", `"1"`, "1e0", `"a\u0062"`, "-0", "9007199254740993", "1.50", `""`, `"{{x*14}}"`, `"{{x*15}}"`, `"{{x*126}}"`, `"{{x*127}}"`)
 }
@@ -70,7 +90,7 @@ func (g *generator) envelope(members []string, params string) string {
 	if params != "" {
 		members = append(members, `"params":`+params)
 	}
-	if g.Pick(12) == 0 {
+	if g.Pick(30) == 0 {
 		members = g.spoil(members)
 	}
 	if g.Pick(8) == 0 { // another order
@@ -116,19 +136,17 @@ func (g *generator) spoil(members []string) []string {
 
 // params joins the members of params, with a channel that is mostly the right one or none.
 func (g *generator) params(members ...string) string {
-	switch g.Pick(10) {
-	case 0:
+	switch g.Pick(30) {
+	case 0, 1, 2, 3, 4:
 		members = append([]string{`"channel":"ahp-client-services://"`}, members...)
-	case 1:
+	case 5:
 		members = append(members, `"channel":`+one(g, `"ahp-client-services://"`, `"ahp-root://"`, "null", "1"))
-	case 2:
+	case 6, 7:
 		members = append(members, one(g, `"_meta":{"a":1}`, `"senderClientId":"liar"`, `"senderPrincipal":"liar"`, `"timeoutMs":5`))
-	case 3:
+	case 8:
+		members = append(members, members[g.Pick(len(members))])
+	case 9:
 		if g.Pick(2) == 0 {
-			members = append(members, members[g.Pick(len(members))])
-		}
-	case 4:
-		if g.Pick(3) == 0 {
 			i := g.Pick(len(members))
 			members = append(members[:i:i], members[i+1:]...)
 		}
@@ -148,7 +166,7 @@ func (g *generator) service(c *conn, own bool) string {
 	if own && len(mine) > 0 && g.Pick(4) > 0 {
 		all = mine
 	}
-	if len(all) > 0 && g.Pick(12) > 0 {
+	if len(all) > 0 && g.Pick(25) > 0 {
 		if g.Pick(10) == 0 { // spelled with escapes
 			return fmt.Sprintf(`"$S%d"`, one(g, all...)) + one(g, "", " ")
 		}
@@ -159,12 +177,12 @@ func (g *generator) service(c *conn, own bool) string {
 
 func (g *generator) metadata() string {
 	protocol := one(g, `"protocol":"p"`, `"protocol":"p"`, `"protocol":"git-a"`, `"protocol":"q\/x"`, `"protocol":7`, `"protocol":"\ud800"`, "")
-	switch g.Pick(12) {
+	switch g.Pick(30) {
 	case 0:
 		return one(g, "null", "[]", `"p"`, "1", `{"a":1,"\u0061":2}`, `{"protocol":"p","protocol":"p"}`, `{"a":{{[*33}}{{]*33}}}`, `{"a":{{[*31}}{{]*31}}}`, `{"a":{{[*32}}{{]*32}}}`)
-	case 1:
-		return `{` + comma(protocol, `"pad":"{{x*`+one(g, "20", "120", "150", "300", "900", "16360", "16375")+`}}"`) + `}`
-	case 2:
+	case 1, 2, 3, 4, 5:
+		return `{` + comma(protocol, `"pad":"{{x*`+one(g, "20", "120", "150", "150", "300", "300", one(g, "900", "16360", "16375"))+`}}"`) + `}`
+	case 6, 7:
 		return `{ ` + comma(protocol, `"n": 1.50`, `"x":{"d":1,"d":2}`) + ` }`
 	}
 	return `{` + comma(protocol, `"n":`+strconv.Itoa(g.lines)) + `}`
@@ -182,14 +200,22 @@ func comma(members ...string) string {
 
 // call is the params of a notification or request to a service.
 func (g *generator) call(c *conn) string {
-	members := []string{`"serviceId":` + g.service(c, false), `"method":` + one(g, `"m"`, `"m"`, `"m"`, `"\u006d"`, `"mm"`, `"mmm\u00e9"`, `""`, `"{{x*256}}"`, `"{{x*257}}"`, "5", `"\ud800"`)}
+	members := []string{`"serviceId":` + g.service(c, false), `"method":` + g.method()}
 	if g.Pick(6) > 0 {
 		members = append(members, `"params":`+g.payload())
 	}
-	if g.Pick(4) == 0 {
-		members = append(members, `"timeoutMs":`+one(g, "1", "50", "5e2", "3000", "100000", "9007199254740993", "0", "-5", "1.5", `"1"`, "null", "1e400"))
+	if g.Pick(5) == 0 {
+		members = append(members, `"timeoutMs":`+one(g, "1", "50", "50", "5e2", "1000", "3000", "100000", one(g, "9007199254740993", "0", "-5", "1.5", `"1"`, "null", "1e400")))
 	}
 	return g.params(members...)
+}
+
+// method is the raw name of a service's method.
+func (g *generator) method() string {
+	if g.Pick(10) > 0 {
+		return `"m"`
+	}
+	return one(g, `"\u006d"`, `"mm"`, `"mmm\u00e9"`, `""`, `"{{x*256}}"`, `"{{x*257}}"`, "5", `"\ud800"`)
 }
 
 func (g *generator) payload() string {

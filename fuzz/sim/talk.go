@@ -28,12 +28,12 @@ func (g *generator) answer(c *conn) string {
 		}
 	}
 	body := []string{`"jsonrpc":"2.0"`, `"id":` + id}
-	switch g.Pick(10) {
-	case 0:
+	switch g.Pick(16) {
+	case 0, 1:
 		body = append(body, `"error":`+g.failure())
-	case 1:
+	case 2:
 		body = append(body, one(g, `"result":1,"error":{"code":1,"message":"m"}`, `"result":null,"error":null`, `"error":null`, `"params":{}`, `"x":1`))
-	case 2: // no result and no error
+	case 3: // no result and no error
 	default:
 		body = append(body, `"result":`+g.payload())
 	}
@@ -61,33 +61,58 @@ func (g *generator) pending(c *conn) string {
 }
 
 func (g *generator) channel() string {
-	return one(g, `"ahp-client-services://"`, `"ahp-client-services://"`, `"ahp-client-services://"`, `"ahp-root://"`, `"ahp-root:\/\/"`, `"ahp-session:/1"`, "null", "1")
+	if g.Pick(8) > 0 {
+		return one(g, `"ahp-client-services://"`, `"ahp-client-services://"`, `"ahp-root://"`)
+	}
+	return one(g, `"ahp-root:\/\/"`, `"ahp-session:/1"`, "null", "1")
 }
 
 func (g *generator) channels() string {
-	return one(g, `["ahp-client-services://"]`, `["ahp-client-services://"]`, `["ahp-client-services://"]`, `["ahp-root://","ahp-client-services://"]`, `["ahp-root://"]`, `[]`,
+	if g.Pick(8) > 0 {
+		return one(g, `["ahp-client-services://"]`, `["ahp-client-services://"]`, `["ahp-root://","ahp-client-services://"]`, `["ahp-root://"]`, `[]`)
+	}
+	return one(g,
 		`["ahp-client-services://","x://","ahp-client-services://"]`, `["ahp-root://",1]`, `{}`)
 }
 
 func (g *generator) client() string {
-	return one(g, `"a"`, `"b"`, `"c"`, `"a"`, `"b"`, `"d1"`, `"\u0061"`, `"é\"x"`, `""`, `"\ud800"`, "1", `"{{x*128}}"`, `"{{x*129}}"`)
+	if g.Pick(12) > 0 {
+		return one(g, `"a"`, `"b"`, `"c"`, `"d"`, `"d1"`)
+	}
+	return one(g, `"\u0061"`, `"é\"x"`, `""`, `"\ud800"`, "1", `"{{x*128}}"`, `"{{x*129}}"`)
 }
 
 func (g *generator) credentials() string {
-	return g.params(`"resource":`+one(g, `"https://ahprelay.localhost"`, `"https:\/\/ahprelay.localhost"`, `"https://ahprelay.localhost"`, `"x"`, "1"),
-		`"token":"`+one(g, tokens...)+`"`, one(g, `"channel":"ahp-root://"`, `"channel":"ahp-root://"`, `"x":1`))
+	resource := `"https://ahprelay.localhost"`
+	if g.Pick(8) == 0 {
+		resource = one(g, `"https:\/\/ahprelay.localhost"`, `"x"`, "1")
+	}
+	members := []string{`"resource":` + resource, `"token":"` + one(g, tokens...) + `"`}
+	if g.Pick(8) == 0 {
+		members = append(members, one(g, `"channel":"ahp-root://"`, `"channel":"ahp-client-services://"`, `"x":1`))
+	}
+	return "{" + comma(members...) + "}"
 }
 
 // handshake is an initialize or a reconnect.
 func (g *generator) handshake(c *conn, id string) string {
-	root := one(g, `"channel":"ahp-root://"`, `"channel":"ahp-root://"`, `"capabilities":{}`, `"channel":"ahp-client-services://"`)
+	root := one(g, `"channel":"ahp-root://"`, `"channel":"ahp-root://"`, `"capabilities":{}`)
+	if g.Pick(25) == 0 {
+		root = `"channel":"ahp-client-services://"`
+	}
+	if g.theme == themeResume && g.Pick(4) > 0 {
+		return g.comeBack(c, id)
+	}
 	if g.Pick(3) > 0 {
-		versions := one(g, `["1.0.0"]`, `["1.0.0"]`, `["1.0.0"]`, `["0.3.0","0.9.7","2.0.0"]`, `["2.0.0"]`, `[]`, `["1.0"]`, `["1.0.0-rc"]`, `["0.10.0","0.2.9"]`, `["01.0.0"]`, `"1.0.0"`, `["1.2.3","1.10.0"]`)
+		versions := `["1.0.0"]`
+		if g.Pick(8) == 0 {
+			versions = one(g, `["0.3.0","0.9.7","2.0.0"]`, `["2.0.0"]`, `[]`, `["1.0"]`, `["1.0.0-rc"]`, `["0.10.0","0.2.9"]`, `["01.0.0"]`, `"1.0.0"`, `["1.2.3","1.10.0"]`)
+		}
 		members := []string{root, `"protocolVersions":` + versions, `"clientId":` + g.client()}
 		if g.Pick(2) == 0 {
 			members = append(members, `"initialSubscriptions":`+g.channels())
 		}
-		if g.Pick(6) == 0 {
+		if g.Pick(10) == 0 {
 			members = append(members, `"clientInfo":`+one(g, `{"name":"n","version":"v"}`, "1", `{"name":"{{x*3000}}"}`))
 		}
 		return g.request(id, "initialize", "{"+comma(members...)+"}")
@@ -98,6 +123,26 @@ func (g *generator) handshake(c *conn, id string) string {
 		members = append(members, `"_meta":{"ahprelay.resumeToken":"`+g.token(client)+`"}`)
 	}
 	return g.request(id, "reconnect", "{"+comma(members...)+"}")
+}
+
+// comeBack is a handshake of one of few clients: a reconnect where there is something to come back to.
+func (g *generator) comeBack(c *conn, id string) string {
+	client := one(g, `"a"`, `"b"`, `"c"`)
+	for _, name := range []string{"a", "b", "c"} {
+		if g.model.holder(name) == nil && len(g.model.stories[name+"\x00"+c.principal]) > 0 && g.Pick(3) > 0 {
+			client = quote(name)
+		}
+	}
+	told := g.model.stories[client[1:2]+"\x00"+c.principal]
+	if len(told) == 0 {
+		return g.request(id, "initialize", `{"protocolVersions":["1.0.0"],"clientId":`+client+`,"initialSubscriptions":["ahp-client-services://"]}`)
+	}
+	back := 0
+	if g.Pick(3) == 0 {
+		back = g.Pick(len(told))
+	}
+	return g.request(id, "reconnect", `{"clientId":`+client+`,"lastSeenServerSeq":`+strconv.FormatUint(told[len(told)-1-back].seq, 10)+
+		`,"subscriptions":["ahp-client-services://"],"_meta":{"ahprelay.resumeToken":"`+g.token(client)+`"}}`)
 }
 
 // token is a resume token, mostly that of the connection which has the clientId.

@@ -18,6 +18,7 @@ func (m *model) tick() {
 			switch {
 			case k.deadline > m.now():
 			case k.ghost:
+				m.tally.add("ghost expired")
 				m.drop(k)
 			default:
 				m.give(k, -32051)
@@ -174,6 +175,7 @@ func (m *model) close(c *conn, reason string) {
 	m.world.notes = m.world.notes[1:]
 	must(n.Peer == c.id && n.Word == reason, "%s is to be closed (%s), the relay closes %s (%s)", c.name, reason, m.world.byID[n.Peer].name, n.Word)
 	m.closings++
+	m.tally.add("closed " + reason)
 	m.disconnect(c)
 	if reason == "slowConsumer" {
 		c.queue = c.begun()
@@ -218,6 +220,7 @@ func (m *model) drain() {
 	if m.draining {
 		return
 	}
+	m.tally.add("drain")
 	m.draining, m.until = true, m.now()+m.config.Limits.DrainTimeout
 	for _, c := range m.conns {
 		if c.phase == phaseNew || c.phase == phaseOpen {
