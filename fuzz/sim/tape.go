@@ -17,16 +17,37 @@ import (
 type tape struct {
 	on    bool
 	text  strings.Builder
+	last  string // sent by a connection, and not in text yet
+	times int
 	known map[string]string // placeholders by what they stand for
 	count map[byte]int
 }
 
-func (t *tape) String() string { return t.text.String() }
+func (t *tape) String() string {
+	t.line("")
+	return strings.TrimSuffix(t.text.String(), "\n")
+}
 
 func (t *tape) line(text string) {
 	if t.on {
+		t.repeated("", 0)
 		t.text.WriteString(text + "\n")
 	}
+}
+
+// repeated writes a command that sends the same line so many times, together with what came right before
+// it when that was the same.
+func (t *tape) repeated(command string, times int) {
+	if command == t.last {
+		t.times += times
+		return
+	}
+	if name, line, _ := strings.Cut(t.last, "> "); t.times > 1 {
+		t.text.WriteString(fmt.Sprintf("%s> *%d %s\n", name, t.times, line))
+	} else if t.times == 1 {
+		t.text.WriteString(t.last + "\n")
+	}
+	t.last, t.times = command, times
 }
 
 func (t *tape) open(op Op) {
@@ -56,15 +77,11 @@ func (t *tape) send(e *end, data []byte) {
 	text := string(data)
 	body, whole := strings.CutSuffix(text, "\n")
 	lines := strings.Split(body, "\n")
-	if whole && len(lines) > 2 && len(slices.Compact(slices.Clone(lines))) == 1 && harmless(lines[0]) {
-		t.line(fmt.Sprintf("%s> *%d %s", e.name, len(lines), t.hide(lines[0])))
+	if whole && len(slices.Compact(slices.Clone(lines))) == 1 && harmless(lines[0]) {
+		t.repeated(e.name+"> "+t.hide(lines[0]), len(lines))
 		return
 	}
-	if !whole || len(lines) > 1 || !harmless(body) {
-		t.line(e.name + ">raw " + t.hide(strconv.Quote(text)))
-		return
-	}
-	t.line(e.name + "> " + t.hide(body))
+	t.line(e.name + ">raw " + t.hide(strconv.Quote(text)))
 }
 
 // harmless reports whether a line can stand in a text file as it is.
@@ -102,6 +119,9 @@ func (t *tape) event(e *end, what string) {
 // results writes down what has come back since the last time.
 func (t *tape) results(w *world) {
 	for _, e := range w.ends {
+		if !t.on {
+			return
+		}
 		for _, line := range e.seen {
 			t.learn(line)
 			t.line(e.name + "< " + t.hide(line))

@@ -152,7 +152,7 @@ func (m *model) tooMuch(c *conn) bool {
 	if !c.lossy {
 		return false
 	}
-	if c.queue+512 > l.QueueBytesHard {
+	if c.queue+4096 > l.QueueBytesHard {
 		return true
 	}
 	return m.crowded()
