@@ -36,29 +36,35 @@ type bound struct {
 func newOffer(a Adapter) (*offer, error) {
 	o := &offer{byContract: map[reflect.Type]*binding{}, byDomain: map[reflect.Type]*binding{}, selections: map[string]*selection{}}
 	all := append([]Binding{a.Root}, a.Objects...)
+	members := map[*binding][]Member{}
 	for _, b := range all {
 		if b.contract == nil {
 			return nil, &ContractError{Problems: []Problem{{Reason: "the adapter has no root"}}}
 		}
-		o.declare(b)
+		if n := o.declare(b); n != nil {
+			members[n] = b.members
+		}
 	}
 	o.root = o.byContract[a.Root.contract]
-	for i, b := range all {
-		o.bind(o.bindings[i], b.members)
+	for _, b := range o.bindings {
+		o.bind(b, members[b])
 	}
 	o.findSelections(o.root, nil, nil)
 	return o, contractError(o.problems)
 }
 
-func (o *offer) declare(b Binding) {
+// declare enters a binding; nil if it repeats another.
+func (o *offer) declare(b Binding) *binding {
 	m := manifestOf(b.contract)
 	n := &binding{manifest: m, domain: b.domain, bound: map[string]*bound{}}
 	o.problems = append(o.problems, m.problems...)
 	if o.byContract[b.contract] != nil {
 		o.problem(n, "", "is bound twice")
+		return nil
 	}
 	if o.byDomain[b.domain] != nil {
 		o.problem(n, "", "%v is bound twice", b.domain)
+		return nil
 	}
 	for _, other := range o.bindings {
 		if other.manifest.name == m.name && other.manifest.typ != m.typ {
@@ -67,6 +73,7 @@ func (o *offer) declare(b Binding) {
 	}
 	o.bindings = append(o.bindings, n)
 	o.byContract[b.contract], o.byDomain[b.domain] = n, n
+	return n
 }
 
 func (o *offer) problem(b *binding, member, format string, args ...any) {

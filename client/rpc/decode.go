@@ -63,7 +63,11 @@ func (d *decoder) decode(raw []byte, v reflect.Value, at *path) error {
 		v.Set(p)
 		return d.decode(raw, p.Elem(), at)
 	case reflect.Interface:
-		return d.opaque(raw, v, at)
+		value, err := d.dynamic(raw, at)
+		if err == nil {
+			v.Set(reflect.ValueOf(value))
+		}
+		return err
 	case reflect.Slice, reflect.Array:
 		if isBytes(t) {
 			return d.opaque(raw, v, at)
@@ -135,6 +139,29 @@ func (d *decoder) scalar(raw []byte, v reflect.Value, at *path) error {
 		v.SetUint(n)
 	}
 	return nil
+}
+
+// dynamic returns the value for an any: what encoding/json would make of it, never nil.
+func (d *decoder) dynamic(raw []byte, at *path) (any, error) {
+	v := reflect.New(dynamicType(raw))
+	if err := d.decode(raw, v.Elem(), at); err != nil {
+		return nil, err
+	}
+	return v.Elem().Interface(), nil
+}
+
+func dynamicType(raw []byte) reflect.Type {
+	switch codec.KindOf(raw) {
+	case codec.Object:
+		return reflect.TypeFor[map[string]any]()
+	case codec.Array:
+		return reflect.TypeFor[[]any]()
+	case codec.String:
+		return reflect.TypeFor[string]()
+	case codec.Bool:
+		return reflect.TypeFor[bool]()
+	}
+	return reflect.TypeFor[float64]()
 }
 
 func (d *decoder) list(raw []byte, v reflect.Value, at *path) error {

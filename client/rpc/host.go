@@ -51,6 +51,8 @@ func Expose(ctx context.Context, c *client.Client, root any, a Adapter, opts ...
 	h.root.Set(reflect.ValueOf(root))
 	var watching context.Context
 	watching, h.stop = context.WithCancel(context.Background())
+	detach := context.AfterFunc(ctx, h.stop)
+	defer detach()
 	if h.catalog, err = c.Watch(watching); err != nil {
 		h.stop()
 		return nil, fmt.Errorf("rpc: following the catalogue: %w", err)
@@ -59,6 +61,10 @@ func Expose(ctx context.Context, c *client.Client, root any, a Adapter, opts ...
 	if err != nil {
 		h.stop()
 		return nil, fmt.Errorf("rpc: %w", err)
+	}
+	if !detach() { // the catalogue is not followed any more
+		h.Close(context.WithoutCancel(ctx))
+		return nil, ctx.Err()
 	}
 	h.wg.Go(h.follow)
 	return h, nil

@@ -107,16 +107,20 @@ func (r *receiver) next(ctx context.Context) (arrival, error) {
 			if ack {
 				r.acked = r.taken
 			}
+			more := len(r.queue) > 0
 			r.mu.Unlock()
 			if ack {
 				r.acknowledge(a.sequence)
+			}
+			if more {
+				r.signal() // for whoever else waits
 			}
 			return a, nil
 		}
 		err := r.err
 		r.mu.Unlock()
 		if err != nil {
-			r.signal() // for whoever else waits
+			r.signal()
 			return arrival{}, err
 		}
 		select {

@@ -66,11 +66,13 @@ func (c *Conn) open(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// newSession registers the session's service and names it to the host.
+// newSession registers the session's service and names it to the host. The session outlives ctx.
 func newSession(ctx context.Context, c *Conn) (*session, error) {
 	s := &session{conn: c, quiet: make(chan struct{}), receivers: map[string]*receiver{}}
 	connection := c.client.Connection()
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	detach := context.AfterFunc(ctx, func() { s.end(ctx.Err()) })
+	defer detach()
 	catalog, err := c.client.Watch(s.ctx)
 	if err != nil {
 		s.cancel(err)
@@ -86,6 +88,9 @@ func newSession(ctx context.Context, c *Conn) (*session, error) {
 	params, err := json.Marshal(openParams{Session: s.service.ID()})
 	if err == nil {
 		_, err = c.request(ctx, methodOpen, params)
+	}
+	if err == nil && !detach() {
+		err = ctx.Err()
 	}
 	if err != nil {
 		s.end(err)
