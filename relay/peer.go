@@ -66,6 +66,7 @@ type peer struct {
 	bytes    int // of Object of its services
 	pace     pace
 	prefix   prefix
+	mold     mold
 
 	subscribed     uint8
 	observer       int    // place in Core.observers

@@ -48,7 +48,8 @@ func (c *Core) line(p *peer, line []byte) {
 	if len(p.prefix.in) > 0 && c.tap == nil && c.recall(p, line) {
 		return
 	}
-	if !codec.Parse(line, c.limits.DepthMax, m) {
+	molded := len(p.mold.in) > 0 && p.mold.press(line, c.epoch, c.limits.DepthMax, m)
+	if !molded && !codec.Parse(line, c.limits.DepthMax, m) {
 		c.counters.in[KindInvalid].add(len(line) + 1)
 		c.fail(p, nil, codec.CodeParse, "", nil)
 		c.stranger(p)
@@ -60,6 +61,9 @@ func (c *Core) line(p *peer, line []byte) {
 		c.notification(p, line, m)
 	case codec.KindRequest:
 		c.request(p, line, m)
+		if m.Method == codec.MethodRequest && !molded {
+			p.mold.remember(line, m, c.epoch)
+		}
 	case codec.KindAnswer:
 		if p.state == stateOpen {
 			c.answer(p, line, m)
