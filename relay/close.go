@@ -55,6 +55,9 @@ func (c *Core) close(p *peer, reason Reason, message string) {
 	c.counters.Closed[reason]++
 	c.note(p, NoteClosed, reason.String(), message)
 	c.disconnect(p)
+	if p.state == stateDead {
+		return // what others were told of it took the last memory: it has been cut off
+	}
 	if reason == ReasonSlowConsumer {
 		c.memory -= int64(p.out.truncate())
 	}

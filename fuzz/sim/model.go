@@ -143,7 +143,7 @@ type model struct {
 
 	group    []demand // expectations whose order is open; nil: there is an order
 	groups   int
-	closings int // by the relay, since verify was called last
+	closings int // by the relay, since it last had occasion to look after memory
 	line     int // number of the line being handled, for names
 
 	counts counts
@@ -210,6 +210,7 @@ func (m *model) open(e *end, info relay.PeerInfo) {
 func (m *model) receive(e *end, data []byte) {
 	c := m.conn(e)
 	c.received = m.now()
+	m.closings = 0
 	m.markLossy()
 	if c.live() {
 		c.in = append(c.in, data...)

@@ -12,6 +12,7 @@ const (
 
 // tick follows the passing of time: what has run out by now ends.
 func (m *model) tick() {
+	m.closings = 0
 	m.markLossy()
 	m.anyOrder(func() {
 		for _, k := range slices.Clone(m.calls) {

@@ -12,7 +12,6 @@ func (m *model) verify() {
 	g := m.core.Gauges()
 	must(m.loose && g.Seq >= m.seq || g.Seq == m.seq, "serverSeq is %d, it should be %d", g.Seq, m.seq)
 	m.seq, m.loose = g.Seq, false
-	defer func() { m.closings = 0 }()
 	observers, live, queued, tails := 0, 0, 0, 0
 	holding := false
 	for _, c := range m.conns {
