@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -29,6 +30,7 @@ const (
 	reasonOverflow = "overflow"
 	reasonGap      = "gap"
 	reasonEnded    = "ended"
+	reasonDeadline = "deadline"
 )
 
 // Errors to compare with by errors.Is.
@@ -54,6 +56,7 @@ var errorCodes = map[string]codec.Code{
 	reasonOverflow: client.CodeServiceError,
 	reasonGap:      client.CodeServiceError,
 	reasonEnded:    client.CodeServiceError,
+	reasonDeadline: client.CodeServiceError,
 }
 
 // Error returns what is wrong, and where.
@@ -70,8 +73,12 @@ func (e *Error) text() string {
 	return text
 }
 
-// Is reports whether target is the Err… variable of e's reason.
+// Is reports whether target is the Err… variable of e's reason, or context.DeadlineExceeded if the call's
+// time was over at the host first.
 func (e *Error) Is(target error) bool {
+	if target == context.DeadlineExceeded {
+		return e.Reason == reasonDeadline
+	}
 	t, ok := target.(*Error)
 	return ok && t.Reason == e.Reason && t.Message == "" && t.Path == ""
 }

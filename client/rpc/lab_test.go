@@ -88,7 +88,8 @@ type tickFilter struct {
 }
 
 type tick struct {
-	N int `json:"n"`
+	N int     `json:"n"`
+	F float64 `json:"f,omitempty"`
 }
 
 var contract = rpc.NewContract(
@@ -285,8 +286,17 @@ func (e *emitter) tick(ctx context.Context) {
 	e.n++
 	for w := range e.watchers {
 		if !w.filter.Odd || e.n%2 == 1 {
-			w.emit(ctx, tick{e.n})
+			w.emit(ctx, tick{N: e.n})
 		}
+	}
+}
+
+// send emits a tick that is not counted.
+func (e *emitter) send(ctx context.Context, t tick) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for w := range e.watchers {
+		w.emit(ctx, t)
 	}
 }
 

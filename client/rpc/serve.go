@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -21,10 +22,13 @@ type incoming struct {
 // serve answers a request to the host's service.
 func (h *Host) serve(ctx context.Context, r *client.Request) (any, error) {
 	result, err := h.dispatch(ctx, r)
-	if err != nil {
-		return nil, outward(err)
+	switch {
+	case err == nil:
+		return result, nil
+	case ctx.Err() == context.DeadlineExceeded && errors.Is(err, context.DeadlineExceeded):
+		err = &Error{Reason: reasonDeadline, Message: err.Error()}
 	}
-	return result, nil
+	return nil, outward(err)
 }
 
 func (h *Host) dispatch(ctx context.Context, r *client.Request) (json.RawMessage, error) {
