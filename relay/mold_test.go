@@ -14,7 +14,7 @@ func TestMoldAgreesWithTheParser(t *testing.T) {
 	var x mold
 	pressed := 0
 	for range 200_000 {
-		line := []byte(spoil(r, requestLine(r)))
+		line := []byte(spoil(r, askLine(r)))
 		var want, got codec.Message
 		ok := codec.Parse(line, 128, &want)
 		if len(x.in) > 0 && x.press(line, 1, 128, &got) {
@@ -33,8 +33,8 @@ func TestMoldAgreesWithTheParser(t *testing.T) {
 	}
 }
 
-// requestLine makes a request of one of a few shapes, most of them alike.
-func requestLine(r *rand.Rand) string {
+// askLine makes a request of one of a few shapes, most of them alike.
+func askLine(r *rand.Rand) string {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	id := pick(fmt.Sprint(r.IntN(1_000_000)), "7", "0", `"a"`, `"`+fmt.Sprint(r.IntN(1000))+`"`, "01", "-1", "1e3", "null", `"a\u0062"`, `"é"`, `""`)
 	service := pick("AAAAAAAAABBBBBBBBBBCCC", "AAABAAAAABBBBBBBBBBCCC", "AAACAAAAABBBBBBBBBBCC", "AAAC AAAABBBBBBBBBBCC ", `AAAA\u0041AABBBBBBBBBB`)
