@@ -37,11 +37,11 @@ const charts = [
   {of: (d) => [d((s) => s.sent.notification.frames), d((s) => s.sent.request.frames), d((s) => s.sent.answer.frames), d((s) => s.sent.action.frames)],
     chart: new Chart('Messages a second', [{label: 'notifications', cls: 's1'}, {label: 'requests', cls: 's2'}, {label: 'answers', cls: 's3'}, {label: 'catalogue', cls: 's4'}], perSecond, points)},
   {of: (d) => [d((s) => total(s.notificationsDropped)), d(failures), d((s) => total(s.closed)), d((s) => s.protocolErrors)],
-    chart: new Chart('Drops and failures a second', [{label: 'notifications dropped', cls: 's2'}, {label: 'requests failed', cls: 's4'}, {label: 'closed', cls: 's1'}, {label: 'protocol errors', cls: 's3'}], perSecond, points)},
+    chart: new Chart('Drops and failures a second', [{label: 'dropped', cls: 's2'}, {label: 'failed', cls: 's4'}, {label: 'closed', cls: 's1'}, {label: 'protocol errors', cls: 's3'}], perSecond, points)},
   {of: (d) => [d((s) => s.bytesIn), d((s) => s.bytesOut)],
-    chart: new Chart('Bytes a second', [{label: 'in', cls: 's1'}, {label: 'out', cls: 's2'}], bytes, points)},
+    chart: new Chart('Bytes a second', [{label: 'in', cls: 's1'}, {label: 'out', cls: 's2'}], bytes, points, 1024)},
   {of: (_, s) => [s.queueBytes],
-    chart: new Chart('Bytes that wait to be read', [{label: 'unsent', cls: 's2'}], bytes, points)},
+    chart: new Chart('Bytes that wait to be read', [{label: 'unsent', cls: 's2'}], bytes, points, 1024)},
 ];
 
 // quantile of what a histogram counted since an earlier one, in seconds; null when that is nothing.
@@ -68,8 +68,8 @@ function showLevels(s) {
     level('In flight', count(s.inflight), s.abandoned ? `${count(s.abandoned)} abandoned` : '', s.abandoned > 0),
     level('99 % answered in', slow === null ? '–' : `≤ ${duration(slow)}`),
     level('Unsent', bytes(s.queueBytes)),
-    level('Memory', bytes(s.memoryBytes), `of ${bytes(s.memoryBytesMax)}`, s.memoryBytes > 0.8 * s.memoryBytesMax),
-    level('Longest turn', duration(s.turnSecondsMax), 'of the loop', s.turnSecondsMax > 0.05),
+    level('Memory', bytes(s.memoryBytes), s.memoryBytesMax < 2 ** 50 ? `of ${bytes(s.memoryBytesMax)}` : '', s.memoryBytes > 0.8 * s.memoryBytesMax),
+    level('Longest loop turn', duration(s.turnSecondsMax), '', s.turnSecondsMax > 0.05),
   );
 }
 

@@ -11,18 +11,20 @@ function svg(name, attributes, ...children) {
   return e;
 }
 
-// ceiling is the least of 1, 2, 5 × 10ⁿ that is not below v.
-function ceiling(v) {
-  if (v <= 0) return 1;
-  const unit = 10 ** Math.floor(Math.log10(v));
-  for (const m of [1, 2, 5, 10]) if (v <= m * unit) return m * unit;
-  return 10 * unit;
+// ceiling is the least round number that is not below v: 1, 2, 5, 10, … or 1, 2, 4, 8, … times
+// a power of base.
+function ceiling(v, base) {
+  const steps = base === 1024 ? [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+  let unit = base === 1024 ? 64 : 1;
+  while (v > base * unit) unit *= base;
+  return unit * steps.find((m) => v <= m * unit);
 }
 
 export class Chart {
-  // series: [{name, label, cls}]; format: number → text; points: how many are kept, one a second.
-  constructor(title, series, format, points) {
-    this.title = title; this.series = series; this.format = format; this.points = points;
+  // series: [{name, label, cls}]; format: number → text; points: how many are kept, one a second;
+  // base: 1000, or 1024 for a scale in KiB.
+  constructor(title, series, format, points, base = 1000) {
+    this.title = title; this.series = series; this.format = format; this.points = points; this.base = base;
     this.data = series.map(() => []);
     this.at = [];
     this.hover = null;
@@ -73,7 +75,7 @@ export class Chart {
   draw() {
     this.width = this.element.clientWidth > 40 ? this.element.clientWidth - 26 : 400;
     const w = this.width, inner = w - left - right, h = height - top - bottom;
-    const max = ceiling(Math.max(0, ...this.data.flat()));
+    const max = ceiling(Math.max(0, ...this.data.flat()), this.base);
     const n = this.at.length;
     const x = (i) => left + inner * (1 - (n - 1 - i) / (this.points - 1));
     const y = (v) => top + h * (1 - v / max);

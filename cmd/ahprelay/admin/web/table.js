@@ -30,7 +30,7 @@ export function duration(s) {
 }
 
 const pill = (text, cls = '') => element('span', {class: `pill ${cls}`}, text);
-const mono = (text) => element('span', {class: 'mono'}, text);
+const mono = (text, cls = '') => element('span', {class: `mono ${cls}`}, text);
 const column = (label, show, sort, number = sort !== undefined) => ({label, show, sort, number});
 
 function connectionState(c) {
@@ -66,7 +66,7 @@ export const lists = [
   {id: 'services', label: 'Services', level: 'services', key: (s) => s.serviceId, empty: 'No service is registered.', columns: [
     column('Protocol', (s) => s.protocol || '–'),
     column('Owner', (s) => s.clientId),
-    column('Service', (s) => mono(s.serviceId)),
+    column('Service', (s) => mono(s.serviceId, 'id')),
     column('Metadata', (s) => metadata(s.metadata)),
     column('In flight', (s) => count(s.inflight), 'inflight'),
     column('Forwarded', (s) => compact(s.forwarded), 'forwarded'),
@@ -77,7 +77,7 @@ export const lists = [
     column('Id', (r) => mono(r.id)),
     column('Protocol', (r) => r.protocol || '–'),
     column('Owner', (r) => r.owner),
-    column('Service', (r) => mono(r.service)),
+    column('Service', (r) => mono(r.service, 'id')),
     column('State', (r) => (r.abandoned ? pill('abandoned', 'warn') : pill('waiting'))),
     column('Age', (r) => duration(r.ageSeconds), undefined, true),
   ]},
