@@ -62,7 +62,7 @@ func (m *matrix) fill() {
 			}
 			m.w.send(e, []byte(`{"jsonrpc":"2.0","id":1,"method":"client/registerService","params":{"metadata":`+metadata+"}}\n"))
 			text, has := decoded(protocol)
-			may := naiveMatch(naivePrincipals(m.w.core.config.Principals)[p.principal].Register, "", text, has)
+			may := naiveMatch(naivePrincipals(&m.w.core.config)[p.principal].Register, "", text, has)
 			line := m.w.one(e)
 			_, rest, ok := strings.Cut(line, `"serviceId":"`)
 			if ok != may {
@@ -78,7 +78,7 @@ func (m *matrix) fill() {
 
 // check compares, for every viewer and service, what the wire shows with the configuration.
 func (m *matrix) check() {
-	list := naivePrincipals(m.w.core.config.Principals)
+	list := naivePrincipals(&m.w.core.config)
 	if len(m.services) != m.w.core.services.Len() {
 		for id := range m.services { // the policy took some away
 			if m.w.core.services.Lookup([]byte(id)) == nil {

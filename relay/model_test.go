@@ -205,7 +205,7 @@ func (m *model) check() {
 }
 
 func (m *model) rights(s offer, viewer *peer) uint8 {
-	list := naivePrincipals(m.w.core.config.Principals)
+	list := naivePrincipals(&m.w.core.config)
 	owner := m.w.core.peer(s.owner.id)
 	return naiveRights(list[owner.principal], list[viewer.principal], s.protocol, s.has)
 }

@@ -34,19 +34,28 @@ func naiveMatch(list []string, owner, protocol string, has bool) bool {
 	return false
 }
 
-// naivePrincipals is the configuration's list of principals with "anonymous" made explicit.
-func naivePrincipals(list []Principal) []Principal {
-	for _, p := range list {
-		if p.Name == anonymousName {
-			return list
+// naivePrincipals is the configuration's list of principals with "anonymous" made explicit: without
+// rights where one has to authenticate first.
+func naivePrincipals(config *Config) []Principal {
+	list := append([]Principal(nil), config.Principals...)
+	at := -1
+	for i := range list {
+		if list[i].Name == anonymousName {
+			at = i
 		}
 	}
-	anybody := Principal{Name: anonymousName}
-	if len(list) == 0 {
-		all := []string{"*"}
-		anybody.Register, anybody.Discover, anybody.Notify, anybody.Request = all, all, all, all
+	if at < 0 {
+		at = len(list)
+		list = append(list, Principal{Name: anonymousName})
+		if at == 0 {
+			all := []string{"*"}
+			list[at].Register, list[at].Discover, list[at].Notify, list[at].Request = all, all, all, all
+		}
 	}
-	return append(append([]Principal(nil), list...), anybody)
+	if config.Auth.Required {
+		list[at] = Principal{Name: anonymousName, Realm: list[at].Realm}
+	}
+	return list
 }
 
 func naiveRealm(p Principal) string {
@@ -75,7 +84,7 @@ func naiveRights(owner, viewer Principal, protocol string, has bool) (rights uin
 
 // naiveRow is the rights row of a service, from the configuration in force.
 func (c *Core) naiveRow(owner int32, protocol string, has bool) []uint8 {
-	list := naivePrincipals(c.config.Principals)
+	list := naivePrincipals(&c.config)
 	row := make([]uint8, len(list))
 	for i := range list {
 		row[i] = naiveRights(list[owner], list[i], protocol, has)

@@ -231,18 +231,13 @@ func (m *model) forget() {
 		p := m.w.core.peer(s.owner.id)
 		gone := p == nil || p.state != stateOpen || m.w.core.anonymous(p)
 		if !gone {
-			gone = !naiveMatch(naivePrincipals(m.w.core.config.Principals)[p.principal].Register, "", s.protocol, s.has)
+			gone = !naiveMatch(naivePrincipals(&m.w.core.config)[p.principal].Register, "", s.protocol, s.has)
 		}
 		if there := m.w.core.services.Lookup([]byte(id)) != nil; there == gone {
 			m.t.Fatalf("service %s of %s is there: %v", id, s.owner.name, there)
 		}
 		if gone {
 			delete(m.services, id)
-		}
-	}
-	for _, c := range m.clients {
-		if c.e != nil && m.w.core.anonymous(m.w.core.peer(c.e.id)) {
-			c.subscribed = false
 		}
 	}
 	m.read()

@@ -102,6 +102,11 @@ func (c *Core) compile(config *Config) (*policy, error) {
 		p.add(anybody)
 		p.powerless = !p.open
 	}
+	if config.Auth.Required {
+		// Who has to authenticate first may do nothing, whatever else is configured.
+		nobody := &p.principals[p.anonymous]
+		nobody.Register, nobody.Discover, nobody.Notify, nobody.Request = nil, nil, nil, nil
+	}
 	for i := range p.principals {
 		p.principals[i].usage = c.usageOf(&p.principals[i])
 	}

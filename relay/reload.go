@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ahprelay/ahprelay/codec"
-	"github.com/ahprelay/ahprelay/table"
 )
 
 // errFixed says that a limit sizes a table and cannot change while the relay runs.
@@ -35,7 +34,7 @@ func (c *Core) Reload(now time.Duration, config Config) error {
 	}
 	c.now = now
 	c.counters.Reloads++
-	same := reflect.DeepEqual(c.config.Principals, config.Principals)
+	same := reflect.DeepEqual(c.config.Principals, config.Principals) && c.config.Auth.Required == config.Auth.Required
 	before := c.standings()
 	c.adopt(config)
 	c.replay.Limit(c.limits.CatalogBytesMax)
@@ -47,14 +46,6 @@ func (c *Core) Reload(now time.Duration, config Config) error {
 	}
 	if !same {
 		c.swap(next, before)
-	}
-	for i, p := range c.peers {
-		if p.state == stateOpen && !c.vacant(p) && c.anonymous(p) && before[i] != standingAnonymous {
-			if before[i] == standingFree {
-				c.demand(p)
-			}
-			c.shutOut(p)
-		}
 	}
 	c.claimClientIDs()
 	c.applyBounds()
@@ -98,15 +89,17 @@ func (c *Core) standings() []standing {
 	return all
 }
 
-// swap puts another policy in force with the consequences that the contract orders. Who has to
-// authenticate from now on and did not have to before is told, too, and marked so.
+// swap puts another policy in force. Who has to authenticate from now on and did not have to before is
+// told, and has the handshake timeout to do so.
 func (c *Core) swap(next *policy, before []standing) {
 	c.carryEpochs(next)
 	c.regrade(next, func(p *peer) (int32, credential) {
 		i, cred := next.reidentify(p)
-		if cred.kind == credentialNone && c.config.Auth.Required && before[p.index] == standingFree && p.state == stateOpen {
-			c.demand(p)
-			before[p.index] = standingAuthenticated
+		if cred.kind == credentialNone && c.config.Auth.Required && before[p.index] != standingAnonymous && p.state == stateOpen {
+			if before[p.index] == standingFree {
+				c.demand(p)
+			}
+			p.opened = c.now
 		}
 		return i, cred
 	}, nil)
@@ -147,21 +140,4 @@ func (c *Core) claimClientIDs() {
 		}
 		c.clients[p.clientID] = p
 	}
-}
-
-// shutOut takes client services from a connection that has to authenticate before it may use them.
-func (c *Core) shutOut(p *peer) {
-	for s := p.owned.First; s != nil; s = p.owned.First {
-		c.withdraw(p, s, true)
-	}
-	for i := c.slots.OfCaller(p.index); i >= 0; {
-		after := c.slots.NextOfCaller(i)
-		if c.slots.At(i).State == table.SlotLive {
-			c.withdrawRight(i)
-		}
-		i = after
-	}
-	p.subscribed &^= channelServices
-	c.unobserve(p)
-	p.opened = c.now // it has the handshake timeout to authenticate
 }

@@ -30,6 +30,9 @@ var (
 )
 
 func principalOf(config *relay.Config, name string) *relay.Principal {
+	if name == anonymous && config.Auth.Required {
+		return &nobody // it has to authenticate first
+	}
 	for i := range config.Principals {
 		if config.Principals[i].Name == name {
 			return &config.Principals[i]

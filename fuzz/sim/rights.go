@@ -76,7 +76,6 @@ func (m *model) regrade(next relay.Config, assign func(*conn) (principal, creden
 			m.demand(c, &next, "expired")
 		case c.phase == phaseOpen && next.Auth.Required && free[c]:
 			m.demand(c, &next, "required")
-			delete(free, c)
 		}
 	}
 	for _, c := range m.byPlace() {
@@ -145,8 +144,9 @@ func (m *model) reload(next relay.Config) {
 		free[c] = c.credential == "" && !was.Auth.Required
 		barred[c] = m.shutOut(c)
 	}
-	same := reflect.DeepEqual(was.Principals, next.Principals)
+	same := reflect.DeepEqual(was.Principals, next.Principals) && was.Auth.Required == next.Auth.Required
 	m.config.Limits, m.config.Auth = next.Limits, next.Auth
+	m.config.Auth.Required = was.Auth.Required // what anonymous may do changes with the rest
 	m.config.Overload = next.Overload
 	m.markLossy()
 	if !same {
@@ -165,10 +165,7 @@ func (m *model) reload(next relay.Config) {
 	m.config = next
 	for _, c := range m.byPlace() {
 		if c.phase == phaseOpen && m.shutOut(c) && !barred[c] {
-			if free[c] {
-				m.demand(c, &next, "required")
-			}
-			m.bar(c)
+			c.opened = m.now()
 		}
 	}
 	m.claim()
@@ -179,26 +176,6 @@ func (m *model) reload(next relay.Config) {
 func (m *model) demand(c *conn, config *relay.Config, reason string) {
 	m.tally.add("auth/required " + reason)
 	m.expect(c, `{"jsonrpc":"2.0","method":"auth/required","params":{"channel":"ahp-root://","resource":`+quote(config.Auth.Resource)+`,"reason":"`+reason+`"}}`)
-}
-
-// bar takes client services from a connection that has to authenticate from now on.
-func (m *model) bar(c *conn) {
-	for _, s := range slices.Clone(m.services) {
-		if s.owner == c {
-			m.withdraw(s)
-		}
-	}
-	m.anyOrder(func() {
-		for _, k := range slices.Clone(m.calls) {
-			if k.caller == c && !k.ghost {
-				m.give(k, -32009)
-			}
-		}
-	})
-	delete(c.subscribed, channelServices)
-	c.mirror, c.since = nil, unknown
-	c.opened = m.now()
-	m.era++
 }
 
 // claim settles whose each clientId is.
