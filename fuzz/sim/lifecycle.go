@@ -101,6 +101,7 @@ func (m *model) initialize(c *conn, id string, params *value) {
 	m.admit(c, client, chosen, seen)
 	_, holes := m.read(c, result(id, holeRest))
 	if holes == nil {
+		c.since = unknown // what it got it never sees
 		return
 	}
 	r, ok := readJSON(holes[0], 128)

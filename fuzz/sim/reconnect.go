@@ -38,6 +38,7 @@ func (m *model) reconnect(c *conn, id string, params *value) {
 	m.admit(c, client, past.version, channels)
 	_, holes := m.read(c, result(id, holeRest))
 	if holes == nil {
+		c.since = unknown // what it got it never sees
 		return
 	}
 	r, ok := readJSON(holes[0], 128)

@@ -386,3 +386,6 @@ func parsePayload(text string) (from int64, to string, n int, err error) {
 	err = json.Unmarshal([]byte(text), &p)
 	return p.From, p.To, p.N, err
 }
+
+// Abuse tells the books that something is done to the connection for which the relay may close it.
+func (c *Client) Abuse() { c.abused.Store(true) }

@@ -47,6 +47,9 @@ func (c *Client) answer(m *message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.pending[string(m.ID)]
+	if a == nil && c.abused.Load() {
+		return // to what was written for it as it is
+	}
 	if a == nil {
 		c.town.fail("%s gets an answer to %s, which it does not wait for: %s", c.Name, m.ID, m.Result)
 		return
