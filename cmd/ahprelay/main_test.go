@@ -79,7 +79,12 @@ type process struct {
 
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: command(t, nil, args...)}
+	return startWith(t, nil, args...)
+}
+
+func startWith(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: command(t, env, args...)}
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -161,6 +166,7 @@ func (l *lines) drain() {
 // entry is a line of a JSON log.
 type entry struct {
 	Level, Msg, URL, Error, Warning, Keys string
+	TokenFile                             string `json:"token_file"`
 }
 
 func parseEntry(t *testing.T, line string) entry {

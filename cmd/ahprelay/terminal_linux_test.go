@@ -82,3 +82,57 @@ func TestLogOnTerminal(t *testing.T) {
 		t.Errorf("exit %d, %q", code, printed)
 	}
 }
+
+// TestTop drives "top" by keys on a terminal.
+func TestTop(t *testing.T) {
+	t.Parallel()
+	_, url, _, env := administered(t)
+	_, id := service(t, url, `{"protocol":"echo"}`, "--echo")
+	master, slave := openTerminal(t)
+	if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 120}); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, append(env, "TERM=xterm-256color"), "top", "--interval", "250ms")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = slave.Close()
+	shown := make(chan string)
+	go func() {
+		defer close(shown)
+		for buffer := make([]byte, 64<<10); ; {
+			n, err := master.Read(buffer)
+			if err != nil {
+				return
+			}
+			shown <- string(buffer[:n])
+		}
+	}()
+	var all strings.Builder
+	until := func(text string) {
+		t.Helper()
+		for !strings.Contains(all.String(), text) {
+			part, ok := <-shown
+			if !ok {
+				t.Fatalf("%q never came:\n%q", text, all.String())
+			}
+			all.WriteString(part)
+		}
+	}
+	until("owner-protocolecho")
+	for _, step := range []struct{ keys, want string }{{"2", id}, {"4", "DETAIL"}, {"/", "enter keep"}} {
+		if _, err := master.WriteString(step.keys); err != nil {
+			t.Fatal(err)
+		}
+		until(step.want)
+	}
+	if _, err := master.WriteString("\x03"); err != nil {
+		t.Fatal(err)
+	}
+	for range shown { // until the terminal is closed
+	}
+	if code := exitCode(t, cmd.Wait()); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}

@@ -14,7 +14,7 @@ func TestWrongUsage(t *testing.T) {
 	for _, tc := range []struct {
 		args, err, hint string
 	}{
-		{"", "a command is missing: bench, call, completion, config, help, limits, notify, register, serve, services, version", "ahprelay"},
+		{"", "a command is missing: bench, call, completion, config, health, help, limits, notify, register, serve, services, tap, top, version", "ahprelay"},
 		{"serv", `unknown command "serv", the nearest known one is "serve"`, "ahprelay"},
 		{"config", "a command is missing: check, show", "ahprelay config"},
 		{"config chek", `unknown command "chek", the nearest known one is "check"`, "ahprelay config"},
@@ -42,6 +42,13 @@ func TestWrongUsage(t *testing.T) {
 		{"register --metadata [] --echo", "--metadata: want a JSON object", "ahprelay register"},
 		{"register --metadata { --echo", "--metadata: no JSON value", "ahprelay register"},
 		{"version x", `unexpected argument "x"`, "ahprelay version"},
+		{"top", "top needs a terminal; use --once or --json", "ahprelay top"},
+		{"top --once --interval 1ms", "--interval: 1ms, must be at least 250ms", "ahprelay top"},
+		{"top --once --admin 10.0.0.1:1", `--admin: "10.0.0.1:1" is reachable beyond loopback; use a loopback address or a Unix socket`, "ahprelay top"},
+		{"tap --kind action", `--kind: "action", must be one of notification, request, answer, dropped, refused`, "ahprelay tap"},
+		{"tap --count -1", "--count: -1 is negative", "ahprelay tap"},
+		{"tap --admin x", `--admin: "x" is no host:port: missing port in address`, "ahprelay tap"},
+		{"health --admin unix:x", `--admin: "unix:x" is no URL such as tcp://127.0.0.1:7420 or unix:///run/ahprelay.sock`, "ahprelay health"},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +62,7 @@ func TestWrongUsage(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for _, name := range []string{
-		"", "serve", "services", "call", "notify", "register", "config", "config check", "config show", "limits", "version", "help", "bench",
+		"", "serve", "services", "call", "notify", "register", "config", "config check", "config show", "limits", "version", "help", "bench", "top", "tap", "health",
 		"completion", "completion bash", "completion zsh", "completion fish",
 	} {
 		t.Run(name, func(t *testing.T) {

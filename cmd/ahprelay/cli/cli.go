@@ -75,7 +75,7 @@ func (p *Program) root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(p.serve(), p.services(), p.call(), p.notify(), p.register(), p.bench(), p.config(), p.limits(), p.version())
+	root.AddCommand(p.serve(), p.services(), p.call(), p.notify(), p.register(), p.top(), p.tap(), p.health(), p.bench(), p.config(), p.limits(), p.version())
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetHelpCommand(help(root))
 	root.InitDefaultHelpCmd()

@@ -9,7 +9,7 @@ import (
 )
 
 // others are variables with the prefix that set no key: they belong to the command line.
-var others = []string{EnvPrefix + "CONFIG", EnvPrefix + "RELAY", EnvPrefix + "TOKEN_FILE", EnvPrefix + "CLIENT_ID"}
+var others = []string{EnvPrefix + "CONFIG", EnvPrefix + "RELAY", EnvPrefix + "TOKEN_FILE", EnvPrefix + "CLIENT_ID", EnvPrefix + "ADMIN_TOKEN_FILE"}
 
 // readEnv sets what environ, in the form of os.Environ, sets.
 func (l *Loaded) readEnv(environ []string) []error {
