@@ -23,7 +23,7 @@ type Limits struct {
 	InflightPerService         int `json:"inflightPerService"`      // requests to one service
 	RequestTimeoutMs           int `json:"requestTimeoutMs"`        // of a request without a deadline
 	RequestTimeoutMaxMs        int `json:"requestTimeoutMaxMs"`     // longest that a deadline may be away
-	QueueBytesSoft             int `json:"queueBytesSoft"`          // unsent output at which the relay refuses requests to a client
+	QueueBytesSoft             int `json:"queueSoftBytes"`          // unsent output at which the relay refuses requests to a client
 
 	// All is the object as sent, with limits that this version of the package does not know.
 	All json.RawMessage `json:"-"`

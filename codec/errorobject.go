@@ -2,10 +2,10 @@ package codec
 
 // ErrorObject is what the relay reads of the error member of an owner's answer.
 type ErrorObject struct {
-	Code      int64
-	CodeOK    bool // code is there and an integer
-	MessageOK bool // message is there and a string
-	Duplicate bool // code, message or data occurs twice
+	Code      int64 // 0 when it does not fit
+	CodeOK    bool  // code is there and an integer
+	MessageOK bool  // message is there and a string
+	Duplicate bool  // code, message or data occurs twice
 }
 
 // OK reports whether the error may be passed on as far as its shape is concerned.
@@ -29,6 +29,9 @@ func ParseError(raw []byte) (e ErrorObject) {
 			}
 			code = true
 			e.Code, e.CodeOK = Integer(value)
+			if !e.CodeOK {
+				_, e.CodeOK = IsInteger(value) // of any size; Code is 0 then
+			}
 		case EqualString(name, "message"):
 			if message {
 				e.Duplicate = true

@@ -1,6 +1,9 @@
 package codec
 
-import "math"
+import (
+	"bytes"
+	"math"
+)
 
 // exponentMax is where the magnitude of an exponent stops being counted: no digit string in memory is
 // long enough to bring a larger one back into range.
@@ -10,37 +13,65 @@ const exponentMax = math.MaxInt / 100
 // whatever its spelling: 1000, 1e3, 1000.0 and 10000e-1 are the same. It takes time linear in the
 // length of raw, for huge exponents too.
 func Integer(raw []byte) (int64, bool) {
-	if skipNumber(raw, 0) != len(raw) || len(raw) == 0 {
+	digits, point, negative, ok := significant(raw)
+	if !ok || len(digits) == 0 {
+		return 0, ok
+	}
+	return integral(digits, point, negative)
+}
+
+// IsInteger reports whether the raw JSON value is a number with an exactly integral value of any size,
+// and its sign: -1, 0 or 1.
+func IsInteger(raw []byte) (sign int, ok bool) {
+	digits, point, negative, ok := significant(raw)
+	if !ok || len(digits) == 0 {
+		return 0, ok
+	}
+	count := len(digits)
+	if bytes.IndexByte(digits, '.') >= 0 {
+		count--
+	}
+	if point < count {
 		return 0, false
 	}
-	negative := raw[0] == '-'
 	if negative {
+		return -1, true
+	}
+	return 1, true
+}
+
+// significant takes a JSON number apart: its value is ± 0.digits × 10^point, where digits may hold one
+// decimal point to be ignored, neither begins nor ends with a zero, and is empty for zero.
+func significant(raw []byte) (digits []byte, point int, negative, ok bool) {
+	if skipNumber(raw, 0) != len(raw) || len(raw) == 0 {
+		return nil, 0, false, false
+	}
+	if negative = raw[0] == '-'; negative {
 		raw = raw[1:]
 	}
-	// The value is 0.d1d2d3… × 10^point, the d being the significant digits.
-	first, last, point := -1, -1, 0
-	i, digits, fraction := 0, 0, -1
+	first, last := -1, -1
+	i, count, fraction := 0, 0, -1
 	for ; i < len(raw) && raw[i]|0x20 != 'e'; i++ {
 		if raw[i] == '.' {
-			fraction = digits
+			fraction = count
 			continue
 		}
 		if raw[i] != '0' {
 			if first < 0 {
 				first = i
-				point = -digits
+				point = -count
 			}
 			last = i
 		}
-		digits++
+		count++
 	}
 	if first < 0 {
-		return 0, true
+		return nil, 0, negative, true
 	}
 	if fraction < 0 {
-		fraction = digits
+		fraction = count
 	}
-	return integral(raw[first:last+1], point+fraction+exponent(raw[i:]), negative)
+	return raw[first : last+1], point + fraction + exponent(raw[i:]), negative, true
 }
 
 // exponent returns the value of the exponent part of a number, e or E first; 0 when it is empty.

@@ -30,3 +30,20 @@ func TestInteger(t *testing.T) {
 		}
 	}
 }
+
+func TestIsInteger(t *testing.T) {
+	for raw, want := range map[string]struct {
+		sign int
+		ok   bool
+	}{
+		"0": {0, true}, "-0": {0, true}, "0.0": {0, true}, "0e999999999999": {0, true}, "1": {1, true}, "-1": {-1, true},
+		"1.0": {1, true}, "10e-1": {1, true}, "1e-1": {0, false}, "1.5": {0, false}, "1.5e1": {1, true}, "15e-1": {0, false},
+		"9223372036854775808": {1, true}, "-123456789012345678901234567890": {-1, true}, "1e400": {1, true}, "1e999999999999": {1, true},
+		"1e-999999999999": {0, false}, "123456789012345678901234567890.5": {0, false}, "123.4560e3": {1, true}, "123.4560e2": {0, false},
+		"": {}, "01": {}, "1.": {}, "x": {}, `"1"`: {}, "null": {}, "-": {},
+	} {
+		if sign, ok := IsInteger([]byte(raw)); sign != want.sign || ok != want.ok {
+			t.Errorf("%s: got %d, %v, want %v", raw, sign, ok, want)
+		}
+	}
+}

@@ -85,6 +85,7 @@ const (
 	MemberTimeoutMs // params.timeoutMs
 	MemberTarget    // params.id
 	MemberMetadata  // params.metadata
+	MemberStranger  // an envelope member that the contract does not name; never set by Parse
 )
 
 // Message says what Parse found in one line and where. Every Span is a raw JSON value without the
@@ -98,6 +99,7 @@ type Message struct {
 	ParamsKind ValueKind // of the envelope's params
 	Version    bool      // "jsonrpc" is present and equals "2.0"
 	Duplicates Members   // envelope members, and members of params that the relay reads
+	Strangers  uint8     // envelope members that the contract does not name: 0, 1, or 2 for more; two of them may be alike
 
 	ID, MethodText, Params, Result, Error Span
 

@@ -64,6 +64,8 @@ func parseEnvelope(b []byte, i, depth int, m *Message) int {
 		}
 		if member != 0 {
 			m.recordEnvelope(member, b, at, i)
+		} else if m.Strangers < 2 {
+			m.Strangers++
 		}
 		var more bool
 		if i, more = nextMember(b, i); !more {

@@ -120,7 +120,7 @@ func TestParseError(t *testing.T) {
 		{`{"c\u006fde":5,"m\u0065ssage":"m"}`, ErrorObject{Code: 5, CodeOK: true, MessageOK: true}, true},
 		{`{"code":1.5,"message":"m"}`, ErrorObject{MessageOK: true}, false},
 		{`{"code":"1","message":"m"}`, ErrorObject{MessageOK: true}, false},
-		{`{"code":1e30,"message":"m"}`, ErrorObject{MessageOK: true}, false},
+		{`{"code":1e30,"message":"m"}`, ErrorObject{CodeOK: true, MessageOK: true}, true},
 		{`{"message":"m"}`, ErrorObject{MessageOK: true}, false},
 		{`{"code":1}`, ErrorObject{Code: 1, CodeOK: true}, false},
 		{`{"code":1,"message":null}`, ErrorObject{Code: 1, CodeOK: true}, false},

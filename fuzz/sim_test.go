@@ -50,7 +50,7 @@ var must = []string{
 	"closed authentication", "closed connectionLimit", "closed frameTooLarge", "closed handshakeTimeout", "closed idle", "closed protocolErrors",
 	"closed shutdown", "closed slowConsumer", "closed superseded", "closed unsupportedVersion",
 	"error -32005", "error -32007", "error -32008", "error -32009", "error -32010", "error -32053", "error -32600", "error -32601", "error -32602", "error -32603 maybe", "error -32700",
-	"error -32052 catalogBytes", "error -32052 catalogBytesPerPrincipal", "error -32052 catalogChangesPerSecond", "error -32052 connections", "error -32052 connectionsPerPrincipal",
+	"error -32052 catalogBytes", "error -32052 principalCatalogBytes", "error -32052 catalogChangesPerSecond", "error -32052 connections", "error -32052 connectionsPerPrincipal",
 	"error -32052 inflightPerConnection", "error -32052 inflightPerPrincipal", "error -32052 inflightPerService", "error -32052 services", "error -32052 servicesPerConnection",
 	"error -32052 servicesPerPrincipal", "error -32052 slots", "error -32052 snapshots", "error -32052 subscriptionsPerConnection",
 }

@@ -60,7 +60,7 @@ func TestLogHoldsNoPayload(t *testing.T) {
 	if strings.Contains(text, marker) {
 		t.Errorf("a payload is in the log:\n%s", text)
 	}
-	for _, want := range []string{"msg=listening", "reason=protocolErrors", "reason=frameTooLarge", "limit=inflightPerConnection", "limit=queueBytesSoft", "client=broken", "principal=anonymous"} {
+	for _, want := range []string{"msg=listening", "reason=protocolErrors", "reason=frameTooLarge", "limit=inflightPerConnection", "limit=queueSoftBytes", "client=broken", "principal=anonymous"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not in the log:\n%s", want, text)
 		}

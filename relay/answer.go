@@ -29,9 +29,9 @@ func (c *Core) answer(p *peer, line []byte, m *codec.Message) {
 	c.finish(i, o)
 }
 
-// pending finds the request that a message answers.
+// pending finds the request that a message answers; of several ids the first counts.
 func (c *Core) pending(p *peer, line []byte, m *codec.Message) (int32, bool) {
-	if m.IDKind != codec.IDNumber || m.Duplicates&codec.MemberID != 0 {
+	if m.IDKind != codec.IDNumber {
 		return 0, false
 	}
 	id, ok := codec.Integer(m.ID.Of(line))
@@ -49,5 +49,5 @@ func (c *Core) pending(p *peer, line []byte, m *codec.Message) (int32, bool) {
 // code that speaks for the relay.
 func acceptable(raw []byte) bool {
 	e := codec.ParseError(raw)
-	return e.OK() && !codec.Code(e.Code).RelayOnly()
+	return e.OK() && !codec.Code(e.Code).RelayOnly() && codec.UniqueMembers(raw)
 }

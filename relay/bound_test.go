@@ -79,7 +79,7 @@ func TestAnnouncedSizesAreEnough(t *testing.T) {
 // announcedOf reads one limit of a handshake's reply.
 func announcedOf(t *testing.T, name string, l *Limits) (n int) {
 	t.Helper()
-	_, rest, ok := strings.Cut(string(l.appendTo(nil)), `"`+name+`":`)
+	_, rest, ok := strings.Cut(string(l.appendTo(nil, &usage{})), `"`+name+`":`)
 	if _, err := fmt.Sscanf(rest, "%d", &n); !ok || err != nil {
 		t.Fatalf("no limit %s", name)
 	}

@@ -86,7 +86,7 @@ func (c *Core) register(p *peer, id, line []byte, m *codec.Message) {
 	p.usage.services.Take(1)
 	c.setObject(p, s, d)
 	c.reply(p, id, append(append(append(c.scratch[:0], `{"serviceId":"`...), s.ID...), `"}`...))
-	c.publishSet(s, s.Rights)
+	c.publishSet(s, nil)
 }
 
 // overCatalog names the limit that a further service of the given size would exceed, "" for none.
@@ -107,7 +107,7 @@ func (c *Core) overCatalogBytes(p *peer, more int) string {
 	case c.services.Bytes+more > c.limits.CatalogBytesMax:
 		return "catalogBytes"
 	case !p.usage.catalogBytes.Fits(more):
-		return "catalogBytesPerPrincipal"
+		return "principalCatalogBytes"
 	}
 	return ""
 }
@@ -163,7 +163,7 @@ func (c *Core) update(p *peer, id, line []byte, m *codec.Message) {
 	if lost := lostSight(before, s.Rights); lost != nil {
 		c.publishRemoved(s, lost, false)
 	}
-	c.publishSet(s, s.Rights)
+	c.publishSet(s, gainedSight(before, s.Rights))
 	if !bytes.Equal(before, s.Rights) {
 		c.recheck(s)
 	}
@@ -214,17 +214,28 @@ func (c *Core) visible(p *peer, s *table.Service) bool {
 	return s.Rights[p.principal]&rightDiscover != 0 || s.Owner == p.index
 }
 
-func (c *Core) publishSet(s *table.Service, rights []uint8) {
+// publishSet tells those who may see s that it is there, or what it is now. Some of them may not have
+// seen it before.
+func (c *Core) publishSet(s *table.Service, gained []uint8) {
 	line := codec.AppendActionSet(c.scratch[:0], s.Object, c.nextSeq())
 	c.scratch = line
-	c.publish(line, rights, s.Owner, true)
+	c.publish(line, s, s.Rights, moved(s, gained), true)
+}
+
+// moved returns those who gained sight of s if it is older than other services: they learn of it later
+// than its place in the catalogue says, so a replay would not lead to what a snapshot shows.
+func moved(s *table.Service, gained []uint8) []uint8 {
+	if s.Next() == nil {
+		return nil
+	}
+	return gained
 }
 
 // publishRemoved tells those who may see s by the given rights, and the owner if it is concerned.
 func (c *Core) publishRemoved(s *table.Service, rights []uint8, owner bool) {
 	line := codec.AppendActionRemoved(c.scratch[:0], s.ID, c.nextSeq())
 	c.scratch = line
-	c.publish(line, rights, s.Owner, owner)
+	c.publish(line, s, rights, nil, owner)
 }
 
 func (c *Core) nextSeq() uint64 {
@@ -232,21 +243,21 @@ func (c *Core) nextSeq() uint64 {
 	return c.seq
 }
 
-// publish sends an encoded action about a service of owner to every observer that may see it, and keeps
-// it for replay. The owner gets it if concerned, whatever its rights, and only then.
-func (c *Core) publish(line []byte, rights []uint8, owner uint32, concerned bool) {
+// publish sends an encoded action about s to every observer that may see it by the rights given, and
+// keeps it for replay. The owner gets it if concerned, whatever its rights, and only then.
+func (c *Core) publish(line []byte, s *table.Service, rights, moved []uint8, concerned bool) {
 	c.counters.Actions++
 	for _, o := range c.observers {
-		if o.index == owner && concerned || o.index != owner && rights[o.principal]&rightDiscover != 0 {
+		if o.index == s.Owner && concerned || o.index != s.Owner && rights[o.principal]&rightDiscover != 0 {
 			c.sendLine(o, line)
 		}
 	}
 	if c.limits.ReplayActions == 0 {
 		return
 	}
-	a := table.Action{Seq: c.seq, Line: append([]byte(nil), line...), Rights: rights}
+	a := table.Action{Seq: c.seq, Line: append([]byte(nil), line...), Rights: rights, Moved: moved}
 	if concerned {
-		a.Owner = c.peers[owner].clientID
+		a.Owner = c.peers[s.Owner].clientID
 	}
 	c.replay.Add(a)
 }

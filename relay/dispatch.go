@@ -5,7 +5,7 @@ import (
 )
 
 const (
-	envelopeMembers = codec.MemberJSONRPC | codec.MemberID | codec.MemberMethod | codec.MemberParams | codec.MemberResult | codec.MemberError
+	envelopeMembers = codec.MemberJSONRPC | codec.MemberID | codec.MemberMethod | codec.MemberParams | codec.MemberResult | codec.MemberError | codec.MemberStranger
 	callMembers     = codec.MemberChannel | codec.MemberServiceID | codec.MemberName | codec.MemberPayload
 )
 

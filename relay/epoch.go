@@ -26,15 +26,19 @@ func (p *policy) places(earlier *policy) []int {
 // translate turns the rights of remembered actions from one policy's principals to another's. Those that
 // are new see nothing of the past.
 func (c *Core) translate(places []int) {
-	c.replay.Each(func(a *table.Action) {
-		row := make([]uint8, len(places))
+	turn := func(row []uint8) []uint8 {
+		if row == nil {
+			return nil
+		}
+		turned := make([]uint8, len(places))
 		for i, j := range places {
 			if j >= 0 {
-				row[i] = a.Rights[j]
+				turned[i] = row[j]
 			}
 		}
-		a.Rights = row
-	})
+		return turned
+	}
+	c.replay.Each(func(a *table.Action) { a.Rights, a.Moved = turn(a.Rights), turn(a.Moved) })
 }
 
 // carryEpochs gives the principals of the next policy their rights epochs: those that go on unchanged

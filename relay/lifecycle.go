@@ -105,52 +105,10 @@ func (c *Core) appendSnapshots(b []byte, p *peer, order []uint8) []byte {
 
 // appendHandshakeTail ends the result of initialize and reconnect.
 func (c *Core) appendHandshakeTail(b []byte, p *peer) []byte {
-	b = append(b, `,"clientServices":{"channel":"`+codec.ChannelServices+`","limits":{`...)
-	b = c.limits.appendTo(b)
-	b = append(b, `}},"_meta":{"ahprelay.resumeToken":"`...)
+	b = append(b, `,"clientServices":{"channel":"`+codec.ChannelServices+`","limits":`...)
+	b = c.limits.appendTo(b, p.usage)
+	b = append(b, `},"_meta":{"ahprelay.resumeToken":"`...)
 	return append(append(b, p.resumeToken...), `"}}`...)
-}
-
-// appendTo appends the bounds that a client can run into as members of a JSON object, with the unit last.
-func (l *Limits) appendTo(b []byte) []byte {
-	delivered := l.FrameBytesMax + codec.EnvelopeBytesMax + 6*l.ClientIDBytesMax + principalBytesMax
-	for i, m := range []struct {
-		name  string
-		value int64
-	}{
-		{"frameBytes", int64(l.FrameBytesMax)},
-		{"depth", int64(l.DepthMax)},
-		{"idBytes", int64(l.IDBytesMax)},
-		{"clientIdBytes", int64(l.ClientIDBytesMax)},
-		{"methodBytes", int64(l.MethodBytesMax)},
-		{"metadataBytes", int64(l.MetadataBytesMax)},
-		{"metadataDepth", metadataDepthMax},
-		{"protocolErrors", int64(l.ProtocolErrorsMax)},
-		{"services", int64(l.ServicesMax)},
-		{"servicesPerConnection", int64(l.ServicesPerConnectionMax)},
-		{"catalogBytes", int64(l.CatalogBytesMax)},
-		{"subscriptionsPerConnection", int64(l.SubscriptionsPerConnectionMax)},
-		{"catalogChangesPerSecond", int64(l.CatalogChangesPerSecondMax)},
-		{"slots", int64(l.SlotsMax)},
-		{"inflightPerConnection", int64(l.InflightPerConnectionMax)},
-		{"inflightPerService", int64(l.InflightPerServiceMax)},
-		{"requestTimeoutMs", l.RequestTimeout.Milliseconds()},
-		{"requestTimeoutMaxMs", l.RequestTimeoutMax.Milliseconds()},
-		{"handshakeTimeoutMs", l.HandshakeTimeout.Milliseconds()},
-		{"idleTimeoutMs", l.IdleTimeout.Milliseconds()},
-		{"stallTimeoutMs", l.StallTimeout.Milliseconds()},
-		{"queueBytesSoft", int64(l.QueueBytesSoft)},
-		{"queueBytesHard", int64(l.QueueBytesHard)},
-		{"deliveredBytes", int64(delivered)},
-		{"snapshotBytes", int64(l.CatalogBytesMax + l.ServicesMax + handshakeBytesMax)},
-	} {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, '"'), m.name...), `":`...)
-		b = strconv.AppendInt(b, m.value, 10)
-	}
-	return b
 }
 
 // clientInfo reads what a client says of itself, for people only.
@@ -184,10 +142,11 @@ func (c *Core) reconnect(p *peer, id, params []byte) {
 		return
 	}
 	clientID, ok := text(v[1], c.limits.ClientIDBytesMax)
-	seen, okSeq := codec.Integer(v[2])
+	_, okSeq := codec.IsInteger(v[2])
+	seen, issued := codec.Integer(v[2])
 	set, order, missing, okList := c.channels(p, v[3])
-	if !ok || !okSeq || seen < 0 || !okList {
-		c.fail(p, id, codec.CodeInvalidParams, "clientId, lastSeenServerSeq and subscriptions are needed", nil)
+	if !ok || !okSeq || !okList {
+		c.fail(p, id, codec.CodeInvalidParams, "clientId must be text, lastSeenServerSeq an integer and subscriptions a list of channels", nil)
 		return
 	}
 	switch {
@@ -218,7 +177,7 @@ func (c *Core) reconnect(p *peer, id, params []byte) {
 	if !known {
 		p.version = ""
 	}
-	replay, ok := c.replayable(p, was, known, uint64(seen), set)
+	replay, ok := c.replayable(p, was, known && issued && seen >= 0, uint64(seen), set)
 	if ok {
 		p.since = was.Since
 		c.respond(p, id, 2048, func(b []byte) []byte { return c.appendReplay(b, p, replay, missing) })
@@ -260,7 +219,11 @@ func (c *Core) replayable(p *peer, was table.Resumable, known bool, seen uint64,
 	}
 	size := len("[]")
 	for i := count; i > 0 && set&channelServices != 0; i-- {
-		if a := c.replay.Latest(i); c.replayed(p, a) {
+		a := c.replay.Latest(i)
+		if a.Moved != nil && a.Moved[p.principal]&rightDiscover != 0 {
+			return 0, false // the services would be in another order than in a snapshot
+		}
+		if c.replayed(p, a) {
 			size += len(envelope(a.Line)) + len(",")
 		}
 	}

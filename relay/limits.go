@@ -87,8 +87,8 @@ func (l *Limits) Validate() error {
 		min, max int64
 	}{
 		{"frame_bytes_max", int64(l.FrameBytesMax), 1024, 1 << 28},
-		{"depth_max", int64(l.DepthMax), 4, 1 << 16},
-		{"id_bytes_max", int64(l.IDBytesMax), 16, 4096},
+		{"depth_max", int64(l.DepthMax), 2, 1 << 16},
+		{"id_bytes_max", int64(l.IDBytesMax), 1, 4096},
 		{"client_id_bytes_max", int64(l.ClientIDBytesMax), 1, 4096},
 		{"method_bytes_max", int64(l.MethodBytesMax), 1, 1 << 16},
 		{"metadata_bytes_max", int64(l.MetadataBytesMax), 2, 1 << 28},
@@ -97,7 +97,7 @@ func (l *Limits) Validate() error {
 		{"memory_bytes_max", l.MemoryBytesMax, 0, 1 << 50},
 		{"services_max", int64(l.ServicesMax), 1, 1 << 22},
 		{"services_per_connection_max", int64(l.ServicesPerConnectionMax), 1, 1 << 22},
-		{"catalog_bytes_max", int64(l.CatalogBytesMax), 1024, 1 << 32},
+		{"catalog_bytes_max", int64(l.CatalogBytesMax), 1, 1 << 32},
 		{"subscriptions_per_connection_max", int64(l.SubscriptionsPerConnectionMax), 1, 1 << 16},
 		{"catalog_changes_per_second_max", int64(l.CatalogChangesPerSecondMax), 0, 1 << 20},
 		{"replay_actions", int64(l.ReplayActions), 0, 1 << 22},
@@ -105,8 +105,8 @@ func (l *Limits) Validate() error {
 		{"slots_max", int64(l.SlotsMax), 1, 1 << 22},
 		{"inflight_per_connection_max", int64(l.InflightPerConnectionMax), 1, 1 << 22},
 		{"inflight_per_service_max", int64(l.InflightPerServiceMax), 1, 1 << 22},
-		{"queue_bytes_soft", int64(l.QueueBytesSoft), 1024, 1 << 32},
-		{"queue_bytes_hard", int64(l.QueueBytesHard), 1024, 1 << 32},
+		{"queue_bytes_soft", int64(l.QueueBytesSoft), 1, 1 << 32},
+		{"queue_bytes_hard", int64(l.QueueBytesHard), 1, 1 << 32},
 	} {
 		refuse(p.value < p.min || p.value > p.max, "%s is %d, must be between %d and %d", p.name, p.value, p.min, p.max)
 	}

@@ -243,11 +243,11 @@ func limitsText(l *Limits) string {
 	const handled = `{"jsonrpc":"2.0","id":18446744073709551615,"method":"clientService/handleRequest","params":{"channel":"ahp-client-services://","serviceId":"","senderClientId":,"senderPrincipal":,"method":,"params":null,"timeoutMs":18446744073709551615}}`
 	ms := func(d time.Duration) int64 { return d.Milliseconds() }
 	delivered := l.FrameBytesMax + len(handled) + 64 + 6*l.ClientIDBytesMax + 1024
-	return fmt.Sprintf(`{"frameBytes":%d,"depth":%d,"idBytes":%d,"clientIdBytes":%d,"methodBytes":%d,"metadataBytes":%d,"metadataDepth":32,"protocolErrors":%d,`+
-		`"services":%d,"servicesPerConnection":%d,"catalogBytes":%d,"subscriptionsPerConnection":%d,"catalogChangesPerSecond":%d,`+
+	return fmt.Sprintf(`{"frameBytes":%d,"handshakeFrameBytes":%d,"depth":%d,"idBytes":%d,"clientIdBytes":%d,"methodBytes":%d,"metadataBytes":%d,"metadataDepth":32,"protocolErrors":%d,"connections":%d,`+
+		`"services":%d,"servicesPerConnection":%d,"catalogBytes":%d,"subscriptionsPerConnection":%d,"catalogChangesPerSecond":%d,"catalogChangesBurst":256,`+
 		`"slots":%d,"inflightPerConnection":%d,"inflightPerService":%d,"requestTimeoutMs":%d,"requestTimeoutMaxMs":%d,"handshakeTimeoutMs":%d,`+
-		`"idleTimeoutMs":%d,"stallTimeoutMs":%d,"queueBytesSoft":%d,"queueBytesHard":%d,"deliveredBytes":%d,"snapshotBytes":%d}`,
-		l.FrameBytesMax, l.DepthMax, l.IDBytesMax, l.ClientIDBytesMax, l.MethodBytesMax, l.MetadataBytesMax, l.ProtocolErrorsMax,
+		`"idleTimeoutMs":%d,"stallTimeoutMs":%d,"queueSoftBytes":%d,"queueHardBytes":%d,"deliveredBytes":%d,"snapshotBytes":%d}`,
+		l.FrameBytesMax, min(l.FrameBytesMax, 65536), l.DepthMax, l.IDBytesMax, l.ClientIDBytesMax, l.MethodBytesMax, l.MetadataBytesMax, l.ProtocolErrorsMax, l.ConnectionsMax,
 		l.ServicesMax, l.ServicesPerConnectionMax, l.CatalogBytesMax, l.SubscriptionsPerConnectionMax, l.CatalogChangesPerSecondMax,
 		l.SlotsMax, l.InflightPerConnectionMax, l.InflightPerServiceMax, ms(l.RequestTimeout), ms(l.RequestTimeoutMax), ms(l.HandshakeTimeout),
 		ms(l.IdleTimeout), ms(l.StallTimeout), l.QueueBytesSoft, l.QueueBytesHard, delivered, l.CatalogBytesMax+l.ServicesMax+16<<10)

@@ -98,7 +98,7 @@ func (c *Core) shed(owner *peer, s *table.Service) {
 	}
 	if !owner.shedding {
 		owner.shedding = true
-		c.note(owner, NoteLimit, "queueBytesSoft", "notifications to it are dropped")
+		c.note(owner, NoteLimit, "queueSoftBytes", "notifications to it are dropped")
 	}
 	s.Dropped++
 }

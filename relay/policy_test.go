@@ -14,7 +14,7 @@ func TestConfigurationsAreRefused(t *testing.T) {
 	sum := hash("x")
 	w := newWorld(t, testConfig())
 	for want, change := range map[string]func(*Config){
-		"limits: depth_max is 1, must be between 4 and 65536":                       func(c *Config) { c.Limits.DepthMax = 1 },
+		"limits: depth_max is 1, must be between 2 and 65536":                       func(c *Config) { c.Limits.DepthMax = 1 },
 		"limits: request_timeout is 0s, must be positive and at most 24h":           func(c *Config) { c.Limits.RequestTimeout = 0 },
 		"limits: idle_timeout is 25h0m0s, must be positive and at most 24h":         func(c *Config) { c.Limits.IdleTimeout = 25 * time.Hour },
 		"limits: queue_bytes_soft 67108865 exceeds queue_bytes_hard 67108864":       func(c *Config) { c.Limits.QueueBytesSoft = 64<<20 + 1 },

@@ -55,6 +55,9 @@ func (c *Core) line(p *peer, line []byte) {
 		c.stranger(p)
 		return
 	}
+	if m.Strangers > 1 && !molded && !codec.UniqueMembers(line) {
+		m.Duplicates |= codec.MemberStranger
+	}
 	c.counters.in[m.Kind].add(len(line) + 1)
 	switch m.Kind {
 	case codec.KindNotification:

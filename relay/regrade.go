@@ -134,7 +134,11 @@ func (c *Core) showChange(s *table.Service, row []uint8, removed, keep bool) {
 	}
 	if concerned != nil {
 		encode()
-		c.replay.Add(table.Action{Seq: c.seq, Line: line, Rights: concerned})
+		a := table.Action{Seq: c.seq, Line: line, Rights: concerned}
+		if !removed {
+			a.Moved = moved(s, concerned)
+		}
+		c.replay.Add(a)
 	}
 }
 

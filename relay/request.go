@@ -20,13 +20,13 @@ func (c *Core) serviceRequest(p *peer, id, line []byte, m *codec.Message) {
 		return
 	}
 	if !m.TimeoutMs.Absent() {
-		ms, ok := codec.Integer(m.TimeoutMs.Of(line))
-		if !ok || ms < 1 {
+		raw := m.TimeoutMs.Of(line)
+		if sign, ok := codec.IsInteger(raw); !ok || sign < 1 {
 			c.refuse(p, id, codec.CodeInvalidParams, "timeoutMs must be an integer of at least 1", "")
 			return
 		}
 		timeout = c.limits.RequestTimeoutMax
-		if ms < timeout.Milliseconds() {
+		if ms, ok := codec.Integer(raw); ok && ms < timeout.Milliseconds() {
 			timeout = time.Duration(ms) * time.Millisecond
 		}
 	}
@@ -49,7 +49,7 @@ func (c *Core) serviceRequest(p *peer, id, line []byte, m *codec.Message) {
 		return
 	}
 	if owner.out.size > c.limits.QueueBytesSoft || owner.doomed {
-		c.note(owner, NoteLimit, "queueBytesSoft", "requests to it are refused")
+		c.note(owner, NoteLimit, "queueSoftBytes", "requests to it are refused")
 		c.refuse(p, id, codec.CodeOverloaded, "", "")
 		return
 	}

@@ -102,6 +102,7 @@ func (c *Core) channels(p *peer, raw []byte) (set uint8, order []uint8, missing 
 	if codec.KindOf(raw) != codec.Array {
 		return 0, nil, nil, false
 	}
+	seen := map[string]bool{}
 	for it := codec.ArrayElements(raw); ; {
 		value, more := it.Next()
 		if !more {
@@ -113,7 +114,10 @@ func (c *Core) channels(p *peer, raw []byte) (set uint8, order []uint8, missing 
 		ch := channel(value)
 		switch {
 		case ch == 0 || ch == channelServices && c.anonymous(p):
-			missing = append(missing, value)
+			if name, _ := codec.Unquote(nil, value); !seen[string(name)] {
+				seen[string(name)] = true
+				missing = append(missing, value)
+			}
 		case set&ch == 0:
 			set |= ch
 			order = append(order, ch)

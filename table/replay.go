@@ -5,6 +5,7 @@ type Action struct {
 	Seq    uint64
 	Line   []byte  // encoded, with its LF; immutable
 	Rights []uint8 // who may see it: the rights row, by principal
+	Moved  []uint8 // for whom it brings into sight a service that is older than others, by principal; nil: nobody
 	Owner  string  // the clientId of the service's owner, who sees it in any case
 }
 

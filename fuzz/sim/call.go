@@ -183,7 +183,7 @@ func (m *model) obstacles(c *conn, s *service, id string) (wrong []failure) {
 func (m *model) answer(c *conn, v *value) {
 	id, ids := v.get("id")
 	n, ok := id.integer()
-	if ids != 1 || !ok {
+	if ids == 0 || !ok { // of several ids the first counts
 		return
 	}
 	for _, k := range m.calls {
@@ -225,7 +225,7 @@ func acceptable(e *value) bool {
 	code, _ := e.get("code")
 	message, _ := e.get("message")
 	n, ok := code.integer()
-	return e.kind == '{' && once(e, "code", "message", "data") && ok && message.kind == '"' && (n < -32053 || n > -32050)
+	return e.kind == '{' && e.distinct() && ok && message.kind == '"' && (n < -32053 || n > -32050)
 }
 
 // drop forgets a call and with it all that it charges.

@@ -143,7 +143,7 @@ func (m *model) fullBytes(c *conn, more int) (wrong []failure) {
 		wrong = append(wrong, limitFailure("catalogBytes"))
 	}
 	if over(m.used(c.principal).bytes+more, m.quotas(c.principal).CatalogBytes) {
-		wrong = append(wrong, limitFailure("catalogBytesPerPrincipal"))
+		wrong = append(wrong, limitFailure("principalCatalogBytes"))
 	}
 	return wrong
 }
@@ -323,6 +323,6 @@ func (m *model) publish(s *service, removed, counted bool, who func(*conn) bool)
 		if size == 0 {
 			size = len(actionHead) + len(s.object) + 40
 		}
-		m.changes = append(m.changes, change{m.seq, size + 1})
+		m.changes = append(m.changes, change{m.seq, size + 1, !removed && s != m.services[len(m.services)-1]})
 	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -246,14 +247,24 @@ func (v *value) integer() (n int64, ok bool) {
 	if n, err := strconv.ParseInt(v.raw, 10, 64); err == nil {
 		return n, true
 	}
+	n = math.MaxInt64
+	if v.raw[0] == '-' {
+		n = math.MinInt64
+	}
 	if i := strings.IndexAny(v.raw, "eE"); i >= 0 && len(v.raw)-i > 5 {
-		return 0, strings.Trim(v.raw[:i], "-0.") == ""
+		if strings.Trim(v.raw[:i], "-0.") == "" {
+			return 0, true
+		}
+		return n, v.raw[i+1] != '-'
 	}
 	r, ok := new(big.Rat).SetString(v.raw)
-	if !ok || !r.IsInt() || !r.Num().IsInt64() {
+	if !ok || !r.IsInt() {
 		return 0, false
 	}
-	return r.Num().Int64(), true
+	if r.Num().IsInt64() {
+		n = r.Num().Int64()
+	}
+	return n, true
 }
 
 // deep returns how many containers v nests.

@@ -49,7 +49,9 @@ func (m *model) channelList(c *conn, list *value) (seen, missing []string, ok bo
 		name, _ := item.string()
 		switch {
 		case name != channelRoot && (name != channelServices || m.shutOut(c)):
-			missing = append(missing, item.raw)
+			if !slices.ContainsFunc(list.items[:i], func(v value) bool { other, _ := v.string(); return other == name }) {
+				missing = append(missing, item.raw)
+			}
 		case !slices.Contains(seen, name):
 			seen = append(seen, name)
 		}

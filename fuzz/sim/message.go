@@ -34,10 +34,8 @@ func (m *model) stranger(c *conn) {
 
 // proper reports whether an envelope is JSON-RPC 2.0, params and id aside.
 func proper(v *value) bool {
-	for _, name := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
-		if _, n := v.get(name); n > 1 {
-			return false
-		}
+	if !v.distinct() {
+		return false
 	}
 	version, _ := v.get("jsonrpc")
 	return version.is("2.0")

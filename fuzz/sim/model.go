@@ -117,6 +117,7 @@ type memory struct {
 type change struct {
 	seq   uint64
 	bytes int
+	older bool // about a service that is not the newest
 }
 
 // model is the contract, acted out.

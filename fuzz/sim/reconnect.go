@@ -15,7 +15,7 @@ func (m *model) reconnect(c *conn, id string, params *value) {
 	channels, missing, okList := m.channelList(c, &list)
 	meta, _ := params.get("_meta")
 	var wrong []failure
-	if !once(params, "channel", "clientId", "lastSeenServerSeq", "subscriptions", "_meta") || !on(params, channelRoot) || !okClient || !okSeq || seq < 0 || !okList {
+	if !once(params, "channel", "clientId", "lastSeenServerSeq", "subscriptions", "_meta") || !on(params, channelRoot) || !okClient || !okSeq || !okList {
 		wrong = append(wrong, failure{-32602, ""})
 	} else {
 		wrong = m.unwelcome(c, client, len(channels))
@@ -104,6 +104,9 @@ func (m *model) mustReplay(c *conn, past memory, known bool, seq uint64, channel
 	}
 	replay := 0
 	for _, a := range m.changes {
+		if a.seq > seq && a.older {
+			return false // it may bring a service into sight behind those that were registered after it
+		}
 		if a.seq > seq {
 			replay += a.bytes
 		}
