@@ -42,8 +42,11 @@ type nonJSON interface {
 	Reserved(ctx context.Context) (struct {
 		R int `json:"$rpc"`
 	}, error)
+	Embedded(ctx context.Context) (struct{ *halfMadeParts }, error)
 	hidden()
 }
+
+type halfMadeParts struct{ N int }
 
 func TestNonJSONMembersRejectedStaticallyAllAtOnce(t *testing.T) {
 	err := rpc.Check[nonJSON]()
@@ -51,6 +54,7 @@ func TestNonJSONMembersRejectedStaticallyAllAtOnce(t *testing.T) {
 nonJSON.Callback: args[0]: func() is no JSON value
 nonJSON.Channel: result: chan int is no JSON value
 nonJSON.Complex: args[1][]: complex128 is no JSON value
+nonJSON.Embedded: result: it embeds a pointer to the unexported halfMadeParts, which cannot be read back
 nonJSON.HalfMade: args[0]: rpc_test.halfMade makes its own JSON, which it cannot read back
 nonJSON.Keys: args[0]: map[int]string has keys that are no strings
 nonJSON.LateContext: args[1]: context.Context is an interface with methods

@@ -24,6 +24,7 @@ type lab struct {
 	waits   chan string // what Wait was called with
 	ended   chan error  // why a Wait ended
 	calls   counter
+	slow    bool // a subscription to Ticks takes until its context ends
 	emitter emitter
 }
 
@@ -320,8 +321,13 @@ func (c *counter) get() int {
 
 // labAdapter offers a lab; the members of a test come first.
 func labAdapter(buffer int, members ...rpc.Member) rpc.Adapter {
-	open := func(_ context.Context, l *lab, filter *tickFilter, emit func(context.Context, tick)) (int, func(), error) {
+	open := func(ctx context.Context, l *lab, filter *tickFilter, emit func(context.Context, tick)) (int, func(), error) {
 		n, stop := l.emitter.open(filter, emit)
+		if l.slow {
+			l.waits <- "open"
+			<-ctx.Done()
+			return 0, stop, ctx.Err()
+		}
 		return n, stop, nil
 	}
 	watch := func(_ context.Context, l *lab, _ rpc.None, emit func(context.Context, tick)) (func(), error) {

@@ -147,11 +147,7 @@ func (r *receiver) quit(cause error, discard bool) {
 	if !r.close(cause, discard) {
 		return
 	}
-	r.s.background(func(ctx context.Context) {
-		if params, err := json.Marshal(subscriptionParams{r.id}); err == nil {
-			r.s.conn.request(ctx, methodUnsubscribe, params) // else the end of the session does it
-		}
-	})
+	r.s.goes(func() { r.s.unsubscribe(r.id) })
 }
 
 // ended ends the subscription because the host has ended it.

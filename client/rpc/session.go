@@ -148,18 +148,15 @@ func (s *session) end(cause error) {
 	}
 }
 
-// background runs f, which ends with the session at the latest; not at all if that has ended already.
-func (s *session) background(f func(ctx context.Context)) {
+// goes runs f on a goroutine that the end of the session waits for; false, and not at all, if that has
+// ended already.
+func (s *session) goes(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
-		return
+	if !s.ended {
+		s.wg.Go(f)
 	}
-	s.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(s.ctx, cleanupTimeout)
-		defer cancel()
-		f(ctx)
-	})
+	return !s.ended
 }
 
 // receiver returns the subscription of this id if it is there and the sender is the host.

@@ -55,8 +55,11 @@ func (s *shape) gather(t reflect.Type, index []int, above map[reflect.Type]bool)
 		name, options, _ := strings.Cut(tag, ",")
 		if f.Anonymous && name == "" {
 			inner := f.Type
-			if inner.Kind() == reflect.Pointer && f.IsExported() {
+			if inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
+				if !f.IsExported() && inner.Kind() == reflect.Struct {
+					s.problems = append(s.problems, "it embeds a pointer to the unexported "+inner.Name()+", which cannot be read back")
+				}
 			}
 			if inner.Kind() == reflect.Struct && !selfMade(inner) {
 				s.gather(inner, at, above)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ahprelay/ahprelay/client"
 	"github.com/goccy/go-json"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // None is the type of what a subscription does not have: a snapshot, or a filter.
@@ -60,86 +59,6 @@ func Subscribe[S, E any](ctx context.Context, p Proxy, method string, filter ...
 		return nil, err
 	}
 	return sub, nil
-}
-
-func (p Proxy) subscribe(ctx context.Context, method string, filter []any, take func(json.RawMessage, *receiver) error) (err error) {
-	m, err := p.ready(ctx, method, formSubscription)
-	if err != nil {
-		return err
-	}
-	s, err := p.conn.open(ctx)
-	if err != nil {
-		return err
-	}
-	raw, err := p.encodeFilter(m, filter)
-	if err != nil {
-		return err
-	}
-	spanned, finish := p.conn.opt.tracing.start(ctx, "rpc.client", trace.SpanKindClient, p.iface.name, m.wire)
-	defer func() { finish(err) }()
-	answer, err := p.conn.request(spanned, methodSubscribe, p.subscribeParams(spanned, m, raw))
-	if err != nil {
-		return err
-	}
-	at := &path{name: rootResult}
-	result, err := membersOf(answer, at)
-	if err != nil {
-		return err
-	}
-	id, ok := text(result["subscriptionId"])
-	if !ok {
-		return at.problem("want a subscriptionId")
-	}
-	r, err := newReceiver(ctx, s, id)
-	if err != nil {
-		return err
-	}
-	snapshot := result["snapshot"]
-	if snapshot == nil {
-		snapshot = json.RawMessage("null")
-	}
-	if err := take(snapshot, r); err != nil {
-		r.leave(err)
-		return err
-	}
-	params, err := json.Marshal(subscriptionParams{id})
-	if err == nil {
-		_, err = p.conn.request(spanned, methodStart, params)
-	}
-	if err != nil {
-		r.leave(err)
-	}
-	return err
-}
-
-// encodeFilter returns the filter as JSON, nil if there is none.
-func (p Proxy) encodeFilter(m *member, filter []any) (json.RawMessage, error) {
-	at := &path{name: rootFilter}
-	if len(filter) != len(m.params) {
-		return nil, at.problem("want %d arguments, not %d", len(m.params), len(filter))
-	}
-	if len(filter) == 0 {
-		return nil, nil
-	}
-	v := reflect.New(m.params[0]).Elem()
-	if filter[0] != nil {
-		v.Set(reflect.ValueOf(filter[0]))
-	}
-	if v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, nil
-	}
-	e := encoder{depthMax: p.conn.depth()}
-	return e.encode(nil, v, at)
-}
-
-func (p Proxy) subscribeParams(ctx context.Context, m *member, filter json.RawMessage) json.RawMessage {
-	params := append(p.appendTarget([]byte{'{'}), `"member":`...)
-	params = appendText(params, m.wire)
-	if filter != nil {
-		params = append(append(params, `,"filter":`...), filter...)
-	}
-	params = appendNumber(append(params, `,"window":`...), uint64(p.conn.opt.window))
-	return append(appendCarrier(params, p.conn.opt.tracing.inject(ctx)), '}')
 }
 
 // Snapshot returns the state that the events go on from.

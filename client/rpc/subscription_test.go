@@ -174,12 +174,33 @@ func TestSubscriptionRace(t *testing.T) {
 	users.Wait()
 	close(stop)
 	wg.Wait()
-	// A request whose cancellation crosses its answer leaves a subscription that is never started; only its
-	// time, or the end of the session, ends that.
-	if err := b.conn.Close(b.ctx); err != nil {
-		t.Fatal(err)
-	}
 	relaytest.Eventually(t, "all watchers are gone", func() bool { return b.lab.emitter.count() == 0 })
+	relaytest.Eventually(t, "all subscriptions are gone", func() bool { _, _, _, p := b.host.Holds(); return p == 0 })
+}
+
+func TestCancelledWhileSubscribing(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.lab.slow = true
+	ctx, cancel := context.WithCancel(b.ctx)
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.x.Ticks(ctx, nil)
+		done <- err
+	}()
+	<-b.lab.waits
+	cancel()
+	if err := <-done; err != context.Canceled {
+		t.Error(err)
+	}
+	relaytest.Eventually(t, "the host has given up", func() bool {
+		_, _, _, p := b.host.Holds()
+		return p+b.lab.emitter.count() == 0
+	})
+	short, cancel := context.WithTimeout(b.ctx, time.Millisecond)
+	defer cancel()
+	if _, err := b.x.Ticks(short, nil); err != context.DeadlineExceeded {
+		t.Error(err)
+	}
 }
 
 // handSubscriber subscribes by hand, to acknowledge as it likes.
