@@ -75,7 +75,7 @@ func newSite(t *testing.T, config, limits string) *site {
 		s.Kill()
 		s.Leave()
 		if t.Failed() {
-			t.Logf("the relay's log:\n%s", last(s.Log(), 4000))
+			t.Logf("the relay's log:\n%s\n…\n%s", s.Log()[:min(len(s.Log()), 3000)], last(s.Log(), 3000))
 		}
 	})
 	return s

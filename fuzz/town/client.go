@@ -31,6 +31,7 @@ type Client struct {
 	paused atomic.Bool   // it does not read
 	gone   chan struct{} // closed when the reader has ended
 	reason string        // why the relay has closed it; valid once gone
+	shaken bool          // the handshake is done; the reader's
 
 	mu       sync.Mutex
 	writing  sync.Mutex
@@ -253,7 +254,6 @@ func (c *Client) read(look bool) {
 	defer c.town.readers.Done()
 	defer c.end()
 	in := bufio.NewReaderSize(c.conn, 64<<10)
-	shaken := false
 	for {
 		for c.paused.Load() {
 			time.Sleep(5 * time.Millisecond)
@@ -274,9 +274,9 @@ func (c *Client) read(look bool) {
 			c.town.fail("%s gets %q: %v", c.Name, line, err)
 			return
 		}
-		if !shaken && m.Method == "" && m.Error == nil {
+		if !c.shaken && m.Method == "" && m.Error == nil {
 			c.settle(m.Result, look)
-			shaken = true
+			c.shaken = true
 		}
 		c.handle(&m)
 	}
@@ -290,7 +290,7 @@ func (c *Client) end() {
 		c.town.retire(id)
 	}
 	c.mu.Unlock()
-	if c.reason != "" && c.reason != "shutdown" && !c.abused.Load() {
+	if c.shaken && c.reason != "" && c.reason != "shutdown" && !c.abused.Load() {
 		c.town.fail("%s is closed (%s), and has done nothing", c.Name, c.reason)
 	}
 	close(c.gone)

@@ -325,16 +325,19 @@ func (t *Town) audit() error {
 	return t.balance()
 }
 
-// everybodyIsThere waits until every inhabitant has a live connection.
+// everybodyIsThere waits until every inhabitant has a live connection that nothing was done to.
 func (t *Town) everybodyIsThere() error {
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		missing := ""
 		for _, c := range t.people() {
-			c.paused.Store(false)
 			select {
 			case <-c.gone:
 				missing = c.Name
 			default:
+				if c.abused.Load() { // nobody knows how long the relay will put up with it
+					c.Reset()
+					missing = c.Name
+				}
 			}
 		}
 		if missing == "" {
