@@ -133,6 +133,9 @@ func (c *Core) queued(p *peer, n int) {
 	if !p.dirty {
 		c.mark(p)
 	}
+	if p.out.size > c.pressure && !p.out.blocked {
+		c.pressed = true
+	}
 	if p.out.size > c.limits.QueueBytesHard {
 		c.condemn(p, ReasonSlowConsumer, "unsent output over queue_bytes_hard")
 	}

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"math"
 	"time"
 
 	"github.com/ahprelay/ahprelay/codec"
@@ -8,19 +9,32 @@ import (
 
 // Receive takes bytes from a connection. They are not kept: what is unfinished is copied.
 func (c *Core) Receive(now time.Duration, id PeerID, data []byte) {
+	c.pressure = math.MaxInt
+	c.receive(now, id, data)
+}
+
+// ReceiveSome is Receive, but it stops when much has come together for some connection that takes its
+// output: that is to be written before it counts as too much. It returns the bytes that are left.
+func (c *Core) ReceiveSome(now time.Duration, id PeerID, data []byte) []byte {
+	c.pressure = min(segmentBytes, c.limits.QueueBytesSoft/4)
+	return c.receive(now, id, data)
+}
+
+func (c *Core) receive(now time.Duration, id PeerID, data []byte) []byte {
 	p := c.peer(id)
 	if p == nil {
-		return
+		return nil
 	}
+	c.pressed = false
 	c.now = now
 	p.received = now
 	c.counters.BytesIn += uint64(len(data))
-	for p.state <= stateOpen && !p.doomed {
+	for p.state <= stateOpen && !p.doomed && !c.pressed {
 		limit := c.limits.FrameBytesMax
 		if p.state != stateOpen {
 			limit = min(limit, handshakeFrameBytesMax)
 		}
-		line, rest, status := p.framer.Next(data, limit)
+		line, behind, status := p.framer.Next(data, limit)
 		if status == codec.FrameMore {
 			break
 		}
@@ -28,7 +42,7 @@ func (c *Core) Receive(now time.Duration, id PeerID, data []byte) {
 			c.close(p, ReasonFrameTooLarge, "a line is longer than the limit")
 			break
 		}
-		data = rest
+		data = behind
 		c.line(p, line)
 	}
 	if held := p.framer.Held(); held != p.held {
@@ -38,6 +52,11 @@ func (c *Core) Receive(now time.Duration, id PeerID, data []byte) {
 	if len(c.condemned) > 0 || c.draining || c.Memory() > c.reclaim {
 		c.settle()
 	}
+	if !c.pressed {
+		return nil
+	}
+	c.counters.BytesIn -= uint64(len(data)) // they come again
+	return data
 }
 
 // line handles one line.

@@ -59,6 +59,8 @@ type Core struct {
 
 	memory    int64 // bytes held by outputs and tails
 	leaving   int64 // held by the condemned
+	pressure  int   // of unsent output that its peer may yet take: ReceiveSome stops at it
+	pressed   bool  // it has been reached
 	dirty     []uint32
 	condemned []verdict
 	message   codec.Message
