@@ -120,6 +120,7 @@ func (s *Server) Serve() {
 func (s *Server) Close() {
 	s.taps.close()
 	_ = s.http.Close()
+	s.source.close()
 	_ = s.listener.Close() // closing twice is harmless
 	if s.token != nil {
 		s.token.remove()

@@ -21,7 +21,7 @@ func (s *Server) routes() http.Handler {
 	open("GET /metrics", s.metrics())
 	s.pageRoutes(open)
 
-	guarded("GET /api/stats", func(w http.ResponseWriter, r *http.Request) { answer(w, r, s.statsNow) })
+	guarded("GET /api/stats", s.apiStats)
 	guarded("GET /api/connections", listing(s.source.connectionView()))
 	guarded("GET /api/services", listing(s.source.serviceView()))
 	guarded("GET /api/requests", listing(s.source.requestView()))
@@ -60,6 +60,14 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
+func (s *Server) apiStats(w http.ResponseWriter, r *http.Request) {
+	if r.URL.RawQuery != "" {
+		fail(w, http.StatusBadRequest, "this route takes no parameters")
+		return
+	}
+	answer(w, s.statsNow)
+}
+
 func (s *Server) statsNow() (*Stats, error) {
 	r, err := s.source.levels.get()
 	if err != nil {
@@ -76,16 +84,12 @@ func listing[E, I any](v *view[E, I]) http.HandlerFunc {
 			fail(w, http.StatusBadRequest, err.Error())
 			return
 		}
-		answer(w, r, func() (*List[I], error) { return v.list(q) })
+		answer(w, func() (*List[I], error) { return v.list(q) })
 	}
 }
 
 // answer writes what get returns as JSON.
-func answer[T any](w http.ResponseWriter, r *http.Request, get func() (T, error)) {
-	if r.URL.RawQuery != "" && r.URL.Path == "/api/stats" {
-		fail(w, http.StatusBadRequest, "this route takes no parameters")
-		return
-	}
+func answer[T any](w http.ResponseWriter, get func() (T, error)) {
 	v, err := get()
 	if err != nil {
 		fail(w, http.StatusServiceUnavailable, "the event loop does not answer: "+err.Error())

@@ -97,40 +97,43 @@ func (r *reading[T]) wall(moment time.Duration) time.Time { return r.at.Add(mome
 // age returns how long ago a moment of the relay's was.
 func (r *reading[T]) age(moment time.Duration) time.Duration { return max(0, r.now-moment) }
 
-// cache keeps a reading for a moment. Who comes while another is being made waits for that one.
+// cache keeps a reading for a moment, or why there is none. Who comes while another is being made waits
+// for that one.
 type cache[T any] struct {
 	read func(context.Context) (T, time.Duration, error)
 
 	mu      sync.Mutex
-	reading reading[T]
+	reading reading[T] // zero: none is kept
+	err     error      // of the latest attempt
+	tried   time.Time  // when that ended
 	forget  *time.Timer
 }
 
 func (c *cache[T]) get() (reading[T], error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.reading.at.IsZero() && time.Since(c.reading.at) < fresh {
-		return c.reading, nil
+	if !c.tried.IsZero() && time.Since(c.tried) < fresh {
+		return c.reading, c.err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	value, now, err := c.read(ctx)
+	c.reading, c.err, c.tried = reading[T]{value: value, at: time.Now(), now: now}, err, time.Now()
 	if err != nil {
-		return reading[T]{}, err
+		c.reading = reading[T]{}
 	}
-	c.reading = reading[T]{value: value, at: time.Now(), now: now}
 	if c.forget == nil {
 		c.forget = time.AfterFunc(kept, c.clear)
 	} else {
 		c.forget.Reset(kept)
 	}
-	return c.reading, nil
+	return c.reading, c.err
 }
 
 func (c *cache[T]) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.reading = reading[T]{}
+	c.reading, c.err, c.tried = reading[T]{}, nil, time.Time{}
 }
 
 // close frees what is kept and stops the timers.
@@ -144,9 +147,9 @@ func (s *source) close() {
 
 func (c *cache[T]) stop() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.forget != nil {
 		c.forget.Stop()
 	}
-	c.reading = reading[T]{}
+	c.mu.Unlock()
+	c.clear()
 }
