@@ -9,18 +9,28 @@ import (
 	"testing"
 )
 
+// shown are the files that docs/sdk.md shows snippets of. They are compiled, and the examples run, by their
+// own packages' tests.
+var shown = []string{
+	"example_test.go",
+	"rpc/harness/remote/example_test.go", "rpc/harness/remote/contract.go", "rpc/harness/remote/adapter.go",
+}
+
 // TestDocs keeps docs/sdk.md honest: its whole programs are built and run against a relay, its snippets
-// stand in the examples, which are compiled and run as well.
+// stand in what is compiled and run as well.
 func TestDocs(t *testing.T) {
 	doc, err := os.ReadFile("../docs/sdk.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.ReadFile("example_test.go")
-	if err != nil {
-		t.Fatal(err)
+	examples := ""
+	for _, name := range shown {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples += regexp.MustCompile(`(?m)^\t+`).ReplaceAllString(string(source), "")
 	}
-	examples := regexp.MustCompile(`(?m)^\t+`).ReplaceAllString(string(source), "")
 	var programs []string
 	for _, block := range regexp.MustCompile("(?ms)^```go\n(.*?)^```").FindAllStringSubmatch(string(doc), -1) {
 		code := block[1]
