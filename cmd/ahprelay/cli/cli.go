@@ -64,6 +64,9 @@ func (p *Program) Main(args []string) int {
 	return exitError
 }
 
+// Command returns the tree of commands, for whoever documents it.
+func (p *Program) Command() *cobra.Command { return p.root() }
+
 func (p *Program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ahprelay",

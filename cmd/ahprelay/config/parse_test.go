@@ -66,7 +66,7 @@ func TestContradictions(t *testing.T) {
 		{"timeouts", "request_timeout = \"11m\"", "F:2: limits: request_timeout 11m0s exceeds request_timeout_max 10m0s"},
 		{"in flight", "slots_max = 1023", "F:2: limits: inflight_per_connection_max 1024 exceeds slots_max 1023"},
 		{"services", "services_max = 63", "F:2: limits: services_per_connection_max 64 exceeds services_max 63"},
-		{"out of range", "depth_max = 3", "F:2: limits: depth_max is 3, must be between 4 and 65536"},
+		{"out of range", "depth_max = 1", "F:2: limits: depth_max is 1, must be between 2 and 65536"},
 		{"negative", "idle_timeout = \"-1s\"", "F:2: limits: idle_timeout is -1s, must be positive and at most 24h"},
 	} {
 		t.Run(tc.name, func(t *testing.T) { refused(t, "[limits]\n"+tc.text, tc.want) })
