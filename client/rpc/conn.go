@@ -10,7 +10,8 @@ import (
 )
 
 // Conn calls the objects of one host through a client. Use one Conn for each host and client: a host keeps
-// one session for each clientId.
+// one session for each clientId. Events come in through the client's handlers, so a client that offers
+// services too must not let its handlers wait for events with all of them (client.WithConcurrency).
 //
 // A Conn belongs to the service that it was made for. When the host registers again it has a new id,
 // and a new Conn is needed. When the caller's own connection is lost, references and subscriptions end

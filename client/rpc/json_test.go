@@ -46,7 +46,6 @@ type everything struct {
 	rival
 	Hidden  string            `json:"hidden"` // hides the one below
 	Skipped func()            `json:"-"`
-	Dash    int               `json:"-,"`
 	Empty   []int             `json:"empty,omitempty"`
 	Zero    time.Time         `json:"zero,omitzero"`
 	At      time.Time         `json:"at"`
@@ -74,7 +73,7 @@ type upperKey string
 func full() *everything {
 	yes := true
 	return &everything{
-		Deeper: Deeper{Base{ID: "i", Hidden: 1, Both: 2}}, Hidden: "h", Dash: 3,
+		Deeper: Deeper{Base{ID: "i", Hidden: 1, Both: 2}}, Hidden: "h",
 		At: time.Date(2030, 1, 2, 3, 4, 5, 6, time.UTC), Upper: "up", Pair: pair{1, 2}, PairP: &pair{3, 4},
 		Raw: json.RawMessage(`{"a": [1.50, "<\u00e9>"]}`), Number: "1e3", Bytes: []byte("bytes"), Array: [2]uint8{7, 8},
 		Map: map[string]*Base{"b": nil, "a": {ID: "x"}}, Named: map[upperKey]int8{"k": -1},

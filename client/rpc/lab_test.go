@@ -91,6 +91,7 @@ type tickFilter struct {
 type tick struct {
 	N int     `json:"n"`
 	F float64 `json:"f,omitempty"`
+	S string  `json:"s,omitempty"`
 }
 
 var contract = rpc.NewContract(

@@ -21,6 +21,8 @@ const (
 	windowMax       = 4096             // largest window that a host grants, in events
 	windowDefault   = 64               // of a Conn
 	bufferDefault   = 1024             // of a Publication, in events
+	bufferBytesMax  = 16 << 20         // and their size
+	flightBytesMax  = 1 << 20          // unacknowledged events of a subscription, so that the relay drops none
 	startTimeout    = 30 * time.Second // for $rpc/start to come
 	probeFirst      = time.Second      // of silence, before the host asks where the subscriber is
 	probeMax        = 30 * time.Second

@@ -34,7 +34,7 @@ type Publication[O, F, S, E any] struct {
 	// not follow it, usually by a revision; it must not wait for the object. nil: none is.
 	Snapshot func(ctx context.Context, object O, filter F) (snapshot S, contains func(E) bool, err error)
 
-	Buffer   int      // events that wait for a slow subscriber, beyond its window; 1024 if 0
+	Buffer   int      // events that wait for a slow subscriber, beyond its window; 1024 if 0; at most 16 MiB of them
 	Overflow Overflow // what happens when there are more
 }
 

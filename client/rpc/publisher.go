@@ -25,6 +25,9 @@ type publisher struct {
 
 	mu       sync.Mutex
 	queue    []published
+	bytes    int                      // of what waits in queue
+	flight   []int                    // sizes of what was sent and not acknowledged
+	aloft    int                      // their sum
 	dropped  uint64                   // lost since the last event that was sent
 	pending  bool                     // the snapshot has not been taken yet
 	contains func(reflect.Value) bool // after that: what is in it; nil: nothing more
@@ -67,20 +70,36 @@ func (p *publisher) emit(ctx context.Context, event reflect.Value) {
 	if !p.pending {
 		item.event = reflect.Value{}
 	}
-	full := len(p.queue) >= p.buffer
-	if full && p.overflow == EndSlow {
-		p.mu.Unlock()
-		p.end(&Error{Reason: reasonOverflow, Message: "the subscriber is too slow"})
-		return
-	}
-	if full {
-		p.queue[0] = published{}
-		p.queue = p.queue[1:]
+	for len(p.queue) >= p.buffer || len(p.queue) > 0 && p.bytes+item.size() > bufferBytesMax {
+		if p.overflow == EndSlow {
+			p.mu.Unlock()
+			p.end(&Error{Reason: reasonOverflow, Message: "the subscriber is too slow"})
+			return
+		}
+		p.shift()
 		p.dropped++
 	}
 	p.queue = append(p.queue, item)
+	p.bytes += item.size()
 	p.pump()
 	p.mu.Unlock()
+}
+
+func (e *published) size() int { return len(e.value) + len(e.carrier) }
+
+// shift takes the oldest event out of the queue. p.mu is held.
+func (p *publisher) shift() published {
+	item := p.queue[0]
+	p.queue[0] = published{}
+	p.queue = p.queue[1:]
+	p.bytes -= item.size()
+	return item
+}
+
+// ready reports whether an event may be sent now. p.mu is held.
+func (p *publisher) ready() bool {
+	return p.started && p.over == nil && len(p.queue) > 0 && p.sent-p.acked < p.window &&
+		(len(p.flight) == 0 || p.aloft+p.queue[0].size() <= flightBytesMax)
 }
 
 // installed notes how to stop the watcher, and stops it if the subscription has ended meanwhile.
@@ -100,7 +119,13 @@ func (p *publisher) settled(contains func(reflect.Value) bool) {
 	defer p.mu.Unlock()
 	p.pending, p.contains = false, contains
 	if contains != nil {
-		p.queue = slices.DeleteFunc(p.queue, func(e published) bool { return contains(e.event) })
+		p.queue = slices.DeleteFunc(p.queue, func(e published) bool {
+			known := contains(e.event)
+			if known {
+				p.bytes -= e.size()
+			}
+			return known
+		})
 	}
 	for i := range p.queue {
 		p.queue[i].event = reflect.Value{}
@@ -124,7 +149,7 @@ func (p *publisher) begin() error {
 
 // pump makes sure that a goroutine sends what may be sent. p.mu is held.
 func (p *publisher) pump() {
-	if p.started && !p.pumping && p.over == nil && len(p.queue) > 0 && p.sent-p.acked < p.window {
+	if !p.pumping && p.ready() {
 		p.pumping = true
 		p.guest.host.wg.Go(p.send)
 	}
@@ -134,14 +159,14 @@ func (p *publisher) pump() {
 func (p *publisher) send() {
 	for {
 		p.mu.Lock()
-		if p.over != nil || len(p.queue) == 0 || p.sent-p.acked >= p.window {
+		if !p.ready() {
 			p.pumping = false
 			p.mu.Unlock()
 			return
 		}
-		item, dropped := p.queue[0], p.dropped
-		p.queue[0] = published{}
-		p.queue = p.queue[1:]
+		item, dropped := p.shift(), p.dropped
+		p.flight = append(p.flight, item.size())
+		p.aloft += item.size()
 		p.sent++
 		sequence := p.sent
 		p.dropped = 0
@@ -178,6 +203,11 @@ func (p *publisher) acknowledge(sequence uint64) {
 	if sequence <= p.acked || sequence > p.sent || p.over != nil {
 		return
 	}
+	taken := int(sequence - p.acked)
+	for _, size := range p.flight[:taken] {
+		p.aloft -= size
+	}
+	p.flight = slices.Delete(p.flight, 0, taken)
 	p.acked = sequence
 	p.pause = p.guest.host.opt.probe
 	if p.acked == p.sent {

@@ -404,6 +404,31 @@ func TestOverflowBeforeTheStart(t *testing.T) {
 	b.holds(1, 0, 0, 0)
 }
 
+func TestLargeEventsFillTheWindowBySize(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	h := b.subscribeByHand("ticks", 64)
+	h.start()
+	large := strings.Repeat("x", 400<<10)
+	for range 3 {
+		b.lab.emitter.send(b.ctx, tick{S: large})
+	}
+	want := func(sequence int) string { return fmt.Sprintf(`"sequence":%d,"value":{"n":0,"s":%q}`, sequence, large) }
+	h.want(want(1), want(2))
+	h.ack(h.c, 1)
+	h.want(want(3))
+	h.ack(h.c, 3)
+	for range 60 { // the buffer holds 40 of them
+		b.lab.emitter.send(b.ctx, tick{S: large})
+	}
+	for range 2 {
+		<-h.events
+	}
+	h.ack(h.c, 5)
+	if got := <-h.events; !strings.Contains(got, `"sequence":6,"dropped":`) {
+		t.Error(got[:100])
+	}
+}
+
 func TestBackpressureReachesTheHost(t *testing.T) {
 	b := newBench(t, benchOptions{buffer: 10})
 	h := b.subscribeByHand("strict", 2)
