@@ -242,7 +242,16 @@ func (c *Core) Take(id PeerID) ([]byte, Step) {
 
 // Wrote tells the core that the transport has taken the first n bytes of what Take returned. Less than
 // all of them means that it will take no more for now.
-func (c *Core) Wrote(now time.Duration, id PeerID, n int) {
+func (c *Core) Wrote(now time.Duration, id PeerID, n int) { c.wrote(now, id, n, 1) }
+
+// Retried is Wrote for bytes that were offered although the transport had not said that it takes any. A
+// few that trickle into a full buffer are no sign of a peer that reads.
+func (c *Core) Retried(now time.Duration, id PeerID, n int) { c.wrote(now, id, n, trickleBytes) }
+
+// trickleBytes is what a transport may take of a peer's output, unasked, while that reads nothing.
+const trickleBytes = 16 << 10
+
+func (c *Core) wrote(now time.Duration, id PeerID, n, progress int) {
 	p := c.peer(id)
 	if p == nil || p.out.size == 0 {
 		return
@@ -250,8 +259,10 @@ func (c *Core) Wrote(now time.Duration, id PeerID, n int) {
 	c.now = now
 	was := p.out.blocked
 	p.out.blocked = n < len(p.out.head())
-	if n > 0 {
+	if n >= progress || n == p.out.size {
 		p.out.moved = now
+	}
+	if n > 0 {
 		p.out.take(n)
 		c.memory -= int64(n)
 		c.counters.BytesOut += uint64(n)
