@@ -25,10 +25,11 @@ import (
 	"time"
 )
 
-// Build compiles the relay into a directory and returns the path of the program.
+// Build compiles the relay into a directory, as it is shipped, and returns the path of the program.
 func Build(dir string) (string, error) {
 	path := filepath.Join(dir, "ahprelay")
 	build := exec.Command("go", "build", "-o", path, "github.com/ahprelay/ahprelay/cmd/ahprelay")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the relay: %w\n%s", err, out)
 	}

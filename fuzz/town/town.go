@@ -205,12 +205,10 @@ func nap(ctx context.Context, d time.Duration) {
 
 func (c *Client) beOwner(services int) {
 	for range services {
-		id, err := c.Register()
-		if err != nil {
+		if _, err := c.Offer(); err != nil {
 			c.Close() // and try again
 			return
 		}
-		c.own(id)
 	}
 }
 

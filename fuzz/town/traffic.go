@@ -131,3 +131,12 @@ func serviceList(raw json.RawMessage) (map[string]string, error) {
 	}
 	return list, err
 }
+
+// Offer registers a service and opens its book.
+func (c *Client) Offer() (string, error) {
+	id, err := c.Register()
+	if err == nil {
+		c.own(id)
+	}
+	return id, err
+}
