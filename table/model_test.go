@@ -19,13 +19,13 @@ func TestServicesAgainstModel(t *testing.T) {
 		owner uint32
 		bytes int
 	}
-	for seed := range uint64(20) {
+	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		services := NewServices(300, [TagBytes]byte{byte(seed), 0xff, 0x80})
 		owned := make([]Owned, 4)
 		var model []entry
 		ever := map[string]bool{}
-		for range 1500 {
+		for range 600 {
 			if r.IntN(5) > 1 && !services.Full() {
 				owner := uint32(r.IntN(len(owned)))
 				s := services.Add(owner, &owned[owner])
@@ -124,7 +124,7 @@ func TestSlotsAgainstModel(t *testing.T) {
 		ghost, gone     bool
 		relayID         uint64
 	}
-	for seed := range uint64(30) {
+	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		max := 1 + r.IntN(20)
 		slots := NewSlots(max, 8, r.Uint64())
@@ -143,7 +143,7 @@ func TestSlotsAgainstModel(t *testing.T) {
 			slices.Sort(all)
 			return all[r.IntN(len(all))], true
 		}
-		for range 2000 {
+		for range 800 {
 			switch r.IntN(6) {
 			case 0, 1, 2:
 				e := entry{caller: uint32(r.IntN(4)), service: uint32(r.IntN(3)), id: fmt.Sprint(r.IntN(6))}
