@@ -168,3 +168,19 @@ func TestInspect(t *testing.T) {
 		t.Error("a further page")
 	}
 }
+
+// BenchmarkPage is what one page of connections costs the loop.
+func BenchmarkPage(b *testing.B) {
+	g := newRig(b)
+	for range 1022 {
+		g.c.Open(1, relay.PeerInfo{Transport: "tcp", Remote: "127.0.0.1:1", UID: -1})
+	}
+	var all []relay.ConnectionInfo
+	for b.Loop() {
+		all = all[:0]
+		g.c.EachConnection(0, 1024, func(i relay.ConnectionInfo) { all = append(all, i) })
+	}
+	if len(all) != 1024 {
+		b.Fatal(len(all))
+	}
+}
