@@ -41,13 +41,13 @@ func listen(raw string, mode os.FileMode) (*listener, error) {
 	}
 	l := &listener{scheme: u.Scheme}
 	switch u.Scheme {
-	case "tcp":
+	case "tcp", "ws", "tls", "wss":
 		config := net.ListenConfig{KeepAliveConfig: keepAlive}
 		l.Listener, err = config.Listen(context.Background(), "tcp", u.Host)
 	case "unix":
 		l.Listener, err = listenUnix(filepath.Join(u.Host, u.Path), mode)
 	default:
-		return nil, fmt.Errorf("listen %q: scheme must be tcp or unix", raw)
+		return nil, fmt.Errorf("listen %q: scheme must be tcp, unix, ws, tls or wss", raw)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen %q: %w", raw, err)
@@ -121,6 +121,9 @@ func (l *unixListener) Close() error {
 // URL names the listener as a client would.
 func (l *listener) URL() string { return l.scheme + "://" + l.Addr().String() }
 
+// secure reports whether its connections are encrypted.
+func (l *listener) secure() bool { return l.scheme == "tls" || l.scheme == "wss" }
+
 // Close stops the listener. It may be called again.
 func (l *listener) Close() error { return l.Listener.Close() }
 
@@ -177,6 +180,10 @@ func (s *Server) enroll(l *listener, nc net.Conn) {
 	}
 	if tc, ok := nc.(*net.TCPConn); ok {
 		setUserTimeout(tc, userTimeout)
+		if l.scheme != "tcp" {
+			s.admit(l, tc, info)
+			return
+		}
 	}
 	if _, err := s.client.EnrollContext(nc, &conn{info: info}); err != nil {
 		s.log.Warn("a connection could not be taken over", "remote", info.Remote, "error", err)

@@ -49,7 +49,7 @@ func TestTakenPortIsRefused(t *testing.T) {
 
 func TestListenersThatAreNone(t *testing.T) {
 	for _, c := range []struct{ url, want string }{
-		{"ftp://127.0.0.1:0", `listen "ftp://127.0.0.1:0": scheme must be tcp or unix`},
+		{"ftp://127.0.0.1:0", `listen "ftp://127.0.0.1:0": scheme must be tcp, unix, ws, tls or wss`},
 		{"tcp://127.0.0.1:99999", `listen "tcp://127.0.0.1:99999": listen tcp: address 99999: invalid port`},
 	} {
 		if got := refusal(t, c.url); got != c.want {

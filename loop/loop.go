@@ -3,6 +3,9 @@
 // The reactor's event loop is the only goroutine that touches the core. Everything else hops in with
 // Execute: new connections, timers, the wake-ups of connections that take output again, signals.
 //
+// What is no plain stream of lines, TLS and WebSockets, is an edge: a connection with goroutines of its own
+// that meet the loop in two small buffers (see edge).
+//
 // Ordinary Go listeners feed the loop instead of gnet's own acceptor: that survives running out of
 // descriptors, allows Unix sockets beside TCP, and a bind error is an error. Output does not go through
 // gnet's unbounded buffer either: the core keeps what waits, and the loop writes to the descriptor.
@@ -17,6 +20,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/panjf2000/gnet/v2"
@@ -30,11 +34,13 @@ const readBufferBytes = 256 << 10
 
 // Config is what a server is told.
 type Config struct {
-	Listen   []string      // URLs: tcp://host:port, unix:///path
-	UnixMode os.FileMode   // of Unix sockets; 0: 0600
-	Coalesce time.Duration // pause before reading again from a sender that writes message by message; 0: off
-	Relay    relay.Config  // ConnectionsMax 0: from RLIMIT_NOFILE
-	Logger   *slog.Logger  // nil: slog.Default()
+	Listen       []string      // URLs: tcp://host:port, unix:///path, ws://host:port, tls://host:port, wss://host:port
+	UnixMode     os.FileMode   // of Unix sockets; 0: 0600
+	Certificates *Certificates // of tls:// and wss:// listeners, which need them
+	Origins      []string      // of web pages that may open WebSockets, scheme://host[:port], besides pages of the relay's own address
+	Coalesce     time.Duration // pause before reading again from a sender that writes message by message; 0: off
+	Relay        relay.Config  // ConnectionsMax 0: from RLIMIT_NOFILE
+	Logger       *slog.Logger  // nil: slog.Default()
 }
 
 // Server is a relay with its listeners.
@@ -45,6 +51,9 @@ type Server struct {
 	client    *gnet.Client
 	listeners []*listener
 	accepting sync.WaitGroup
+	edges     edges
+
+	certificates atomic.Pointer[Certificates]
 
 	connectionsAsked int // connections_max as configured; config has what the limit of open files allows
 
@@ -72,7 +81,11 @@ func Listen(config Config) (*Server, error) {
 	if len(s.listeners) == 0 {
 		return nil, errors.New("no listener is configured")
 	}
-	if err := s.start(); err != nil {
+	err := s.UseCertificates(config.Certificates)
+	if err == nil {
+		err = s.start()
+	}
+	if err != nil {
 		s.closeListeners()
 		return nil, err
 	}
@@ -95,6 +108,7 @@ func (s *Server) start() error {
 	if s.reactor, err = newReactor(core, s.config.Coalesce, s.log, s.stop); err != nil {
 		return fmt.Errorf("starting the relay: %w", err)
 	}
+	s.reactor.stall = config.Limits.StallTimeout
 	s.client, err = gnet.NewClient(s.reactor, gnet.WithReadBufferCap(readBufferBytes), gnet.WithNumEventLoop(1), gnet.WithLogger(quiet{s.log}))
 	if err != nil {
 		return fmt.Errorf("starting the event loop: %w", err)
@@ -136,6 +150,7 @@ func (s *Server) Serve() error {
 	if err := s.client.Stop(); err != nil && s.err == nil {
 		s.err = fmt.Errorf("stopping the event loop: %w", err)
 	}
+	s.edges.end()
 	s.reactor.release()
 	return s.err
 }

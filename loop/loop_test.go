@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"net"
 	"strings"
 	"testing"
 
@@ -39,7 +38,7 @@ func TestHalfCloseStillGetsAnswers(t *testing.T) {
 		lines = append(lines, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	}
 	p.send(lines...)
-	_ = p.Conn.(*net.TCPConn).CloseWrite()
+	p.closeWrite()
 	for range 5000 {
 		p.expect(`{"jsonrpc":"2.0","id":1,"result":null}`)
 	}

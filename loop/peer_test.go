@@ -17,8 +17,9 @@ import (
 // peer is a raw client: it writes lines and reads lines.
 type peer struct {
 	net.Conn
-	t testing.TB
-	r *bufio.Reader
+	t    testing.TB
+	r    *bufio.Reader
+	base net.Conn // what Conn runs over
 }
 
 func dial(t testing.TB, addr string) *peer {
@@ -36,12 +37,23 @@ func dialWith(t testing.TB, network, addr string, receiveBytes int) *peer {
 			return err
 		}
 	}
-	c, err := d.Dial(network, addr)
+	if network == "tcp" && schemeOf(t) == "unix" {
+		network = "unix"
+	}
+	base, err := d.Dial(network, addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
-	return newPeer(t, c)
+	t.Cleanup(func() { _ = base.Close() })
+	c := base
+	if network == "tcp" {
+		if c, err = overTransport(schemeOf(t), base); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newPeer(t, c)
+	p.base = base
+	return p
 }
 
 func newPeer(t testing.TB, c net.Conn) *peer {
@@ -105,10 +117,12 @@ func (p *peer) quiet() {
 // reset closes the connection with an RST.
 func (p *peer) reset() {
 	p.t.Helper()
-	if err := p.Conn.(*net.TCPConn).SetLinger(0); err != nil {
-		p.t.Fatal(err)
+	if c, ok := p.base.(*net.TCPConn); ok {
+		if err := c.SetLinger(0); err != nil {
+			p.t.Fatal(err)
+		}
 	}
-	_ = p.Close()
+	_ = p.base.Close()
 }
 
 func (p *peer) closeWrite() {

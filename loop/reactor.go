@@ -25,6 +25,7 @@ type conn struct {
 	blocked bool      // waits to take output again
 	watched bool      // fd is known to the writable watcher
 	closing bool      // the core wants it closed
+	edge    *edge     // not nil: it reads and writes, and gc and fd are not used
 	chatter chatter
 }
 
@@ -50,6 +51,9 @@ type reactor struct {
 	unflushed int  // bytes that were read since output was written last
 	drained   bool
 	halted    atomic.Bool
+
+	stall      time.Duration // stall_timeout
+	patrolling bool          // the edges will be looked after
 
 	writable *writable
 	coalesce *coalescer // nil: off
@@ -126,13 +130,18 @@ func (r *reactor) OnOpen(gc gnet.Conn) ([]byte, gnet.Action) {
 		return nil, gnet.Close
 	}
 	c.id, c.gc, c.fd = id, gc, gc.Fd()
-	for uint32(len(r.conns)) <= uint32(id) {
-		r.conns = append(r.conns, nil)
-	}
-	r.conns[uint32(id)] = c
+	r.place(c)
 	r.coalesce.add(c.fd)
 	r.rearm()
 	return nil, gnet.None
+}
+
+// place makes a connection known by its id.
+func (r *reactor) place(c *conn) {
+	for uint32(len(r.conns)) <= uint32(c.id) {
+		r.conns = append(r.conns, nil)
+	}
+	r.conns[uint32(c.id)] = c
 }
 
 // OnTraffic hands what was read to the core. The bytes live in gnet's read buffer until it returns.
@@ -276,6 +285,10 @@ func (r *reactor) settle() {
 
 // flush writes what a connection has waiting, and carries out what the core wants with it then.
 func (r *reactor) flush(c *conn) {
+	if c.edge != nil {
+		r.flushEdge(c)
+		return
+	}
 	for {
 		out, step := r.core.Take(c.id)
 		switch {
@@ -384,6 +397,9 @@ func (r *reactor) drain() {
 
 func (r *reactor) reload(config relay.Config) error {
 	err := r.core.Reload(r.enter(), config)
+	if err == nil {
+		r.stall = config.Limits.StallTimeout
+	}
 	r.settle()
 	return err
 }

@@ -50,7 +50,10 @@ type server struct {
 // have got back everything that it had lent.
 func run(t testing.TB, change func(*Config)) *server {
 	t.Helper()
-	config := Config{Listen: []string{"tcp://127.0.0.1:0"}, Relay: relay.DefaultConfig(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	config := Config{Listen: []string{listenURL(t)}, Relay: relay.DefaultConfig(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	if scheme := schemeOf(t); scheme == "tls" || scheme == "wss" {
+		config.Certificates = authority().certificates(t, "relay", false)
+	}
 	if change != nil {
 		change(&config)
 	}
