@@ -35,6 +35,7 @@ func (c *Core) receive(now time.Duration, id PeerID, data []byte) []byte {
 			limit = min(limit, handshakeFrameBytesMax)
 		}
 		line, behind, status := p.framer.Next(data, limit)
+		data = behind
 		if status == codec.FrameMore {
 			break
 		}
@@ -42,7 +43,6 @@ func (c *Core) receive(now time.Duration, id PeerID, data []byte) []byte {
 			c.close(p, ReasonFrameTooLarge, "a line is longer than the limit")
 			break
 		}
-		data = behind
 		c.line(p, line)
 	}
 	if held := p.framer.Held(); held != p.held {

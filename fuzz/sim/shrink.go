@@ -11,6 +11,10 @@ import (
 // Shrink makes a failing run as short as it can in the given time and returns it with its transcript.
 func Shrink(f *Failure, opt Options, patience time.Duration) *Failure {
 	s := &shrinker{best: f, opt: opt, end: time.Now().Add(patience)}
+	if whole := *f.Script; whole.InParts {
+		whole.InParts = false
+		s.try(&whole)
+	}
 	for again := true; again && !s.late(); {
 		again = s.dropOps() || s.simplifyOps() || s.loosenConfig()
 	}
@@ -38,9 +42,14 @@ func (s *shrinker) try(script *Script) bool {
 	if f == nil || f.At < 0 {
 		return false
 	}
-	f.Script = &Script{Config: script.Config, Ops: slices.Clone(script.Ops[:min(f.At+1, len(script.Ops))])}
+	f.Script = &Script{Config: script.Config, InParts: script.InParts, Ops: slices.Clone(script.Ops[:min(f.At+1, len(script.Ops))])}
 	s.best = f
 	return true
+}
+
+// with is the best script with other operations.
+func (s *shrinker) with(ops []Op) *Script {
+	return &Script{Config: s.best.Script.Config, InParts: s.best.Script.InParts, Ops: ops}
 }
 
 // dropOps leaves out operations, many at a time first.
@@ -49,7 +58,7 @@ func (s *shrinker) dropOps() (any bool) {
 		for at := 0; at < len(s.best.Script.Ops); {
 			ops := s.best.Script.Ops
 			fewer := append(slices.Clone(ops[:at]), ops[min(at+size, len(ops)):]...)
-			if s.try(&Script{s.best.Script.Config, fewer}) {
+			if s.try(s.with(fewer)) {
 				any = true
 			} else {
 				at += size
@@ -65,7 +74,7 @@ func (s *shrinker) simplifyOps() (any bool) {
 		for _, simpler := range simplerOps(s.best.Script.Ops[i]) {
 			ops := slices.Clone(s.best.Script.Ops)
 			ops[i] = simpler
-			if s.try(&Script{s.best.Script.Config, ops}) {
+			if s.try(s.with(ops)) {
 				any = true
 				break
 			}

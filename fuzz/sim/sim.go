@@ -57,13 +57,14 @@ func (f *Failure) Error() string {
 
 // Script is a run that can be repeated.
 type Script struct {
-	Config relay.Config
-	Ops    []Op
+	Config  relay.Config
+	InParts bool // reads are handed over with ReceiveSome, not Receive
+	Ops     []Op
 }
 
 // Run makes up a run from choices and carries it out. It returns nil when core and model agree.
 func Run(choices Choices, opt Options) *Failure {
-	script := &Script{Config: makeConfig(choices)}
+	script := &Script{Config: makeConfig(choices), InParts: choices.Pick(2) == 0}
 	r, f := begin(script, opt)
 	if f != nil {
 		return f
@@ -117,6 +118,7 @@ func begin(script *Script, opt Options) (*run, *Failure) {
 	t := &tape{on: opt.record}
 	t.config("config", &script.Config)
 	w := newWorld(core, t)
+	w.inParts = script.InParts
 	return &run{script: script, world: w, model: newModel(w, script.Config, opt.Tally), tape: t, check: opt.Check}, nil
 }
 

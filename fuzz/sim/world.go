@@ -43,6 +43,7 @@ type world struct {
 	touched []*end
 	notes   []relay.Note // closings that the model has not accounted for, in order
 	noted   uint64
+	inParts bool // reads are handed over with ReceiveSome
 }
 
 func newWorld(core *relay.Core, t *tape) *world {
@@ -234,14 +235,27 @@ func (w *world) unstall(e *end, room int) {
 	}
 }
 
+// receive hands over what comes in one read, as the loop does: all of it, or so much at a time that what
+// comes together for somebody is offered to its transport in between.
 func (w *world) receive(e *end, data []byte) {
-	w.exec(func() {
-		own := bytes.Clone(data) // as the read buffer of the loop, which is used again
-		w.core.Receive(w.now, e.id, own)
-		for i := range own {
-			own[i] = '#'
-		}
-	}, func() { w.model.receive(e, data) })
+	for len(data) > 0 && e.open {
+		var rest []byte
+		w.exec(func() {
+			own := bytes.Clone(data) // as the read buffer of the loop, which is used again
+			if w.inParts {
+				rest = w.core.ReceiveSome(w.now, e.id, own)
+			} else {
+				w.core.Receive(w.now, e.id, own)
+			}
+			rest = data[len(data)-len(rest):]
+			for i := range own {
+				own[i] = '#'
+			}
+		}, func() {
+			w.model.receive(e, data[:len(data)-len(rest)])
+		})
+		data = rest
+	}
 }
 
 // pass lets time pass, calling Tick when the core asks for it and no more often.
