@@ -15,7 +15,8 @@ func TestServeRefuses(t *testing.T) {
 		{"metadata", "limits.metadata_bytes_max = 1048000\n", "F:1: limits: metadata_bytes_max 1048000 + 1024 exceeds frame_bytes_max 1048576"},
 		{"queues", "limits.queue_bytes_soft = 67108865\n", "F:1: limits: queue_bytes_soft 67108865 exceeds queue_bytes_hard 67108864"},
 		{"remote", "listen = [\"tcp://0.0.0.0:0\"]\n", "F:1: listen: \"tcp://0.0.0.0:0\" is reachable beyond loopback and there is no [[principal]]: anybody could do anything; set allow_anonymous_remote = true if that is meant"},
-		{"scheme", "listen = [\"ws://127.0.0.1:0\"]\n", "listen: \"ws://127.0.0.1:0\": this build cannot serve ws:// yet, only tcp:// and unix://"},
+		{"no certificate", "listen = [\"wss://127.0.0.1:0\"]\n", "F:1: listen: \"wss://127.0.0.1:0\" needs tls.cert_file and tls.key_file"},
+		{"missing certificate", "listen = [\"wss://127.0.0.1:0\"]\ntls.cert_file = \"/nowhere/cert.pem\"\ntls.key_file = \"/nowhere/key.pem\"\n", "tls: reading the TLS certificate: open /nowhere/cert.pem: no such file or directory"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

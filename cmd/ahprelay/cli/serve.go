@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -17,9 +16,6 @@ import (
 	"github.com/ahprelay/ahprelay/cmd/ahprelay/config"
 	"github.com/ahprelay/ahprelay/loop"
 )
-
-// served are the schemes that package loop can listen on.
-var served = []string{"tcp", "unix"}
 
 func (p *Program) serve() *cobra.Command {
 	cmd := &cobra.Command{
@@ -103,16 +99,11 @@ func (d *daemon) run() error {
 // start checks what only this machine and this build can tell, and binds the listeners.
 func (d *daemon) start() error {
 	c := &d.running.Config
-	for _, text := range c.Listen {
-		a, err := config.ParseAddress(text)
-		if err != nil {
-			return fmt.Errorf("listen: %q: %w", text, err)
-		}
-		if !slices.Contains(served, a.Scheme) {
-			return &configError{fmt.Errorf("listen: %q: this build cannot serve %s:// yet, only %s://", text, a.Scheme, strings.Join(served, ":// and "))}
-		}
-	}
 	if err := d.memory.Check(c.Limits.MemoryBytesMax); err != nil {
+		return &configError{err}
+	}
+	certificates, err := loadCertificates(&c.TLS)
+	if err != nil {
 		return &configError{err}
 	}
 	limitHeap(d.memory)
@@ -122,11 +113,13 @@ func (d *daemon) start() error {
 	d.log.Info("starting", "version", b.Version, "commit", b.Commit, "pid", os.Getpid(), "config", d.source.file, "memory_bytes_max", d.memory.Resolve(c.Limits.MemoryBytesMax))
 	d.warn()
 	server, err := loop.Listen(loop.Config{
-		Listen:   c.Listen,
-		UnixMode: c.UnixMode,
-		Coalesce: c.Coalesce,
-		Relay:    c.Relay(b.Version, d.memory),
-		Logger:   d.log,
+		Listen:       c.Listen,
+		UnixMode:     c.UnixMode,
+		Certificates: certificates,
+		Origins:      c.Origins,
+		Coalesce:     c.Coalesce,
+		Relay:        c.Relay(b.Version, d.memory),
+		Logger:       d.log,
 	})
 	if err != nil {
 		return fmt.Errorf("starting the relay: %w", err)
@@ -151,6 +144,18 @@ func (d *daemon) start() error {
 		return fmt.Errorf("starting the admin server: %w; choose another address with --admin, or --admin \"\" for none", err)
 	}
 	return nil
+}
+
+// loadCertificates reads what [tls] names, nil for nothing.
+func loadCertificates(t *config.TLS) (*loop.Certificates, error) {
+	if t.CertFile == "" {
+		return nil, nil
+	}
+	c, err := loop.LoadCertificates(t.CertFile, t.KeyFile, t.ClientCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("tls: %w", err)
+	}
+	return c, nil
 }
 
 // limitHeap has the garbage collector work harder before the process outgrows the machine or its cgroup:
@@ -219,7 +224,14 @@ func (d *daemon) tryReload() error {
 	if err := d.memory.Check(merged.Limits.MemoryBytesMax); err != nil {
 		return err
 	}
+	certificates, err := loadCertificates(&merged.TLS)
+	if err != nil {
+		return err
+	}
 	if err := d.server.Reload(merged.Relay(d.p.build().Version, d.memory)); err != nil {
+		return err
+	}
+	if err := d.server.UseCertificates(certificates); err != nil {
 		return err
 	}
 	if len(kept) > 0 {

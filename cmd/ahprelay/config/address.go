@@ -96,6 +96,15 @@ func ParseAdmin(text string) (Address, error) {
 	return a, nil
 }
 
+// checkOrigin reports what is wrong with an origin: it is compared with what browsers send.
+func checkOrigin(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || text != u.Scheme+"://"+strings.ToLower(u.Host) {
+		return errors.New("is no origin such as https://app.example or http://localhost:3000, in lower case and without a slash at the end")
+	}
+	return nil
+}
+
 // checkFileURI reports what is wrong with a file: URI.
 func checkFileURI(text string) error {
 	u, err := url.Parse(text)

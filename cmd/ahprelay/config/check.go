@@ -53,6 +53,11 @@ func (k *checker) program() {
 			k.refuse("listen", "listen: %q is there twice", text)
 		}
 	}
+	for _, text := range c.Origins {
+		if err := checkOrigin(text); err != nil {
+			k.refuse("origins", "origins: %q %v", text, err)
+		}
+	}
 	if c.Admin != "" {
 		if _, err := ParseAdmin(c.Admin); err != nil {
 			k.refuse("admin", "admin: %q %v", c.Admin, err)

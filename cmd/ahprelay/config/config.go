@@ -20,9 +20,10 @@ import (
 type Config struct {
 	Listen               []string // tcp://host:port, unix:///path, ws://host:port, tls://host:port, wss://host:port
 	UnixMode             fs.FileMode
-	Admin                string // host:port or unix:///path, "" for none
-	AdminTokenSHA256     string // 64 hex digits, or "": made at start
-	DefaultDirectory     string // a file: URI, or ""
+	Origins              []string // of web pages that may open WebSockets: scheme://host[:port]
+	Admin                string   // host:port or unix:///path, "" for none
+	AdminTokenSHA256     string   // 64 hex digits, or "": made at start
+	DefaultDirectory     string   // a file: URI, or ""
 	Overload             relay.Overload
 	Coalesce             time.Duration
 	LogLevel             slog.Level
@@ -46,6 +47,7 @@ func Default() Config {
 	return Config{
 		Listen:    []string{"tcp://127.0.0.1:7420"},
 		UnixMode:  0o600,
+		Origins:   []string{},
 		Admin:     "127.0.0.1:7421",
 		Overload:  relay.OverloadDrop,
 		LogLevel:  slog.LevelInfo,

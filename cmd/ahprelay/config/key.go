@@ -17,6 +17,7 @@ func Keys() []Key { return keys }
 var keys = []Key{
 	{Name: "listen", Doc: "where clients connect: tcp://host:port, unix:///path, ws://host:port, and tls://host:port\nand wss://host:port with [tls]", field: func(c *Config) any { return &c.Listen }},
 	{Name: "unix_mode", Doc: "mode of Unix sockets that the relay makes, octal", field: func(c *Config) any { return &c.UnixMode }},
+	{Name: "origins", Doc: "web pages that may connect to ws:// and wss://, as scheme://host[:port]; pages of the relay's\nown address may, and programs that are no browsers", field: func(c *Config) any { return &c.Origins }},
 	{Name: "admin", Doc: "HTTP: /livez /readyz /metrics /debug/pprof/ and the status page; loopback host:port or\nunix:///path; \"\" turns it off", field: func(c *Config) any { return &c.Admin }},
 	{Name: "admin_token_sha256", Doc: "SHA-256 of the admin token as 64 hex digits; \"\": made at start, written to a 0600 file", field: func(c *Config) any { return &c.AdminTokenSHA256 }},
 	{Name: "default_directory", Doc: "file: URI given to clients; \"\" for none", field: func(c *Config) any { return &c.DefaultDirectory }},
@@ -70,7 +71,7 @@ func limit(of func(*relay.Limits) any) func(*Config) any {
 // fixed names the keys that a running relay cannot change: they bind sockets, size tables or were
 // given to clients already.
 var fixed = []string{
-	"listen", "unix_mode", "admin", "admin_token_sha256", "default_directory", "coalesce", "log_format",
+	"listen", "unix_mode", "origins", "admin", "admin_token_sha256", "default_directory", "coalesce", "log_format",
 	"limits.connections_max", "limits.services_max", "limits.slots_max", "limits.replay_actions", "limits.resume_entries",
 }
 

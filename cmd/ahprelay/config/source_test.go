@@ -61,7 +61,7 @@ func TestPrecedence(t *testing.T) {
 // TestEverySourceSetsEveryKey sets each key to something legal that is not its default.
 func TestEverySourceSetsEveryKey(t *testing.T) {
 	special := map[string]string{
-		"listen": "unix:///a,tcp://127.0.0.1:1", "unix_mode": "0660", "admin": "127.0.0.1:9", "admin_token_sha256": strings.Repeat("a", 64),
+		"listen": "unix:///a,tcp://127.0.0.1:1", "unix_mode": "0660", "origins": "https://a.example,http://localhost:3000", "admin": "127.0.0.1:9", "admin_token_sha256": strings.Repeat("a", 64),
 		"default_directory": "file:///x", "overload": "disconnect", "coalesce": "50us", "log_level": "debug", "log_format": "json",
 		"allow_anonymous_remote": "true", "auth.resource": "https://x.example", "auth.resource_name": "x",
 		"tls.cert_file": "c", "tls.key_file": "k", "tls.client_ca_file": "a",
