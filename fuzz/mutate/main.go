@@ -3,7 +3,8 @@
 //
 //	go run ./fuzz/mutate            all of them, with a table in the end
 //	go run ./fuzz/mutate -only cancel   those whose name contains the word
-//	go run ./fuzz/mutate -check     only check that every mutation still applies
+//	go run ./fuzz/mutate -check         only check that every mutation still applies
+//	go run ./fuzz/mutate -both          also run the packages' tests on what the simulation has noticed
 //
 // It exits with 1 when a mutation survives both layers, and with 2 when one does not apply or compile any
 // more: then the mutation has to follow the code.
@@ -25,9 +26,10 @@ import (
 func main() {
 	only := flag.String("only", "", "try only the mutations whose name contains this")
 	check := flag.Bool("check", false, "only check that every mutation applies")
+	both := flag.Bool("both", false, "run both layers, even when the first has noticed")
 	runs := flag.Int("runs", 10000, "how many runs the simulation gets to notice")
 	flag.Parse()
-	survivors, err := run(*only, *check, *runs)
+	survivors, err := run(*only, *check, *both, *runs)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(2)
@@ -38,7 +40,7 @@ func main() {
 }
 
 // run tries the mutations and returns how many of them survived.
-func run(only string, check bool, runs int) (survivors int, err error) {
+func run(only string, check, both bool, runs int) (survivors int, err error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return 0, err
@@ -60,7 +62,7 @@ func run(only string, check bool, runs int) (survivors int, err error) {
 	if err := copyModule(root, scratch); err != nil {
 		return 0, err
 	}
-	b := bench{scratch: scratch, runs: runs}
+	b := bench{scratch: scratch, runs: runs, both: both}
 	tried, simulated := 0, 0
 	for _, m := range mutations {
 		if !strings.Contains(m.name, only) {
@@ -143,6 +145,7 @@ func (v verdict) String() string {
 type bench struct {
 	scratch string
 	runs    int
+	both    bool
 }
 
 // try applies a mutation, runs the layers and takes it back.
@@ -163,6 +166,10 @@ func (b *bench) try(m mutation) (v verdict, err error) {
 	defer func() { err = errors.Join(err, os.WriteFile(path, before, 0o644)) }()
 	if v.simulation, err = b.notices(m, "./fuzz", "-run", "^TestSim$", "-runs", fmt.Sprint(b.runs)); err != nil {
 		return v, err
+	}
+	if v.simulation && !b.both {
+		v.took = time.Since(start)
+		return v, nil
 	}
 	v.tests, err = b.notices(m, "./codec", "./table", "./relay", "-run", "^Test")
 	v.took = time.Since(start)
