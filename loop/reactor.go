@@ -52,6 +52,9 @@ type reactor struct {
 	drained   bool
 	halted    atomic.Bool
 
+	blocked    bool          // some connection did not take its output
+	retried    time.Duration // when that was offered again
+	retrying   bool
 	stall      time.Duration // stall_timeout
 	patrolling bool          // the edges will be looked after
 
@@ -153,9 +156,11 @@ func (r *reactor) OnTraffic(gc gnet.Conn) gnet.Action {
 	}
 	now := r.enter()
 	measure := r.turns.due(len(data))
-	r.core.Receive(now, c.id, data)
+	r.current = c
+	r.receive(c, data)
+	r.current = nil
 	r.unflushed += len(data)
-	if r.unflushed < flushBytes && (r.flushing || r.core.DirtyCount() > 1) {
+	if !c.closing && r.unflushed < flushBytes && (r.flushing || r.core.DirtyCount() > 1) {
 		r.flushLater()
 		r.endIf(measure, now)
 		return gnet.None
@@ -169,6 +174,13 @@ func (r *reactor) OnTraffic(gc gnet.Conn) gnet.Action {
 	}
 	r.coalesce.read(c, len(data), now)
 	return gnet.None
+}
+
+// receive hands bytes to the core, and writes in between when much has come together.
+func (r *reactor) receive(c *conn, data []byte) {
+	for data = r.core.ReceiveSome(r.now, c.id, data); len(data) > 0; data = r.core.ReceiveSome(r.now, c.id, data) {
+		r.settle()
+	}
 }
 
 // flushLater has everything written once this turn's reads are done.
@@ -323,11 +335,15 @@ func (r *reactor) write(c *conn, out []byte) bool {
 	}
 	n = max(n, 0)
 	c.chatter.delivered = true
-	r.core.Wrote(r.now, c.id, n)
+	if r.retrying {
+		r.core.Retried(r.now, c.id, n)
+	} else {
+		r.core.Wrote(r.now, c.id, n)
+	}
 	if n == len(out) {
 		return true
 	}
-	c.blocked = true
+	c.blocked, r.blocked = true, true
 	if !c.orphan && c.gc == nil {
 		return false // on its way out: halfClosed sees to it
 	}
@@ -372,8 +388,28 @@ func (r *reactor) unblock(ids []relay.PeerID) {
 // tick lets the core's time pass.
 func (r *reactor) tick() {
 	r.armed = 0
-	r.core.Tick(r.enter())
+	r.enter()
+	r.retry()
+	r.core.Tick(r.now)
 	r.settle()
+}
+
+// retry offers output again to the connections that did not take any, four times in each stall timeout:
+// the kernel tells that a socket is writable only when a good part of its buffer is free, and a peer that
+// reads slowly but steadily must not be taken for one that has stopped.
+func (r *reactor) retry() {
+	if !r.blocked || r.now < r.retried+r.stall/4 {
+		return
+	}
+	r.blocked, r.retried = false, r.now
+	r.settling, r.retrying = true, true
+	for _, c := range r.conns {
+		if c != nil && c.blocked && c.edge == nil && !c.closing {
+			c.blocked = false
+			r.flush(c)
+		}
+	}
+	r.settling, r.retrying = false, false
 }
 
 // rearm sets the timer to the core's next deadline, if that is earlier than what it is set to.
