@@ -3,6 +3,7 @@ package fuzz
 import (
 	"flag"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -57,14 +58,20 @@ var must = []string{
 
 func simulate(t *testing.T, seed uint64, opt sim.Options) {
 	if f := sim.Run(sim.FromSeed(seed), opt); f != nil {
-		t.Fatalf("seed %d: %v", seed, sim.Shrink(f, opt, 20*time.Second))
+		t.Fatalf("seed %d (again: go test ./fuzz -run TestSim -seed %[1]d): %v", seed, sim.Shrink(f, opt, 20*time.Second))
 	}
 }
 
 // FuzzSim lets the fuzzer choose.
 func FuzzSim(f *testing.F) {
 	f.Add([]byte{})
-	f.Add([]byte("\x03\x01\x00\x02\x05\x07\x01\x00\x00\x03\x02\x09\x40\x11\x05\x06\x02\x01\x22\x31\x04\x05"))
+	for seed := range uint64(12) { // bytes are choices, so any will do to begin with
+		choices, data := rand.New(rand.NewPCG(seed, 0)), make([]byte, 700)
+		for i := range data {
+			data[i] = byte(choices.Uint32())
+		}
+		f.Add(data)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if f := sim.Run(sim.FromBytes(data), sim.Options{}); f != nil {
 			t.Fatal(sim.Shrink(f, sim.Options{}, 5*time.Second))

@@ -70,7 +70,8 @@ func run(only string, check, both bool, runs int) (survivors int, err error) {
 		}
 		v, err := b.try(m)
 		if err != nil {
-			return survivors, err
+			stale = append(stale, err)
+			continue
 		}
 		tried++
 		if v.simulation {
@@ -82,7 +83,7 @@ func run(only string, check, both bool, runs int) (survivors int, err error) {
 		fmt.Printf("%-58s %s\n", m.name, v)
 	}
 	fmt.Printf("%d of %d mutations were noticed, %d of them by the simulation\n", tried-survivors, tried, simulated)
-	return survivors, nil
+	return survivors, errors.Join(stale...)
 }
 
 func moduleRoot() (string, error) {

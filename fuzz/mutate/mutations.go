@@ -29,7 +29,7 @@ var mutations = []mutation{
 	{"an answer to an earlier request of the slot counts", "table/slot.go", "t.slots[i].generation != relayID>>t.indexBits || ", ""},
 	{"anybody may answer", "relay/answer.go", " || c.services.At(c.slots.At(i).Service).Owner != p.index", ""},
 	{"the caller is answered twice", "relay/request.go", "\t\tc.complete(caller, c.slots.ID(i), &o)\n", "\t\tc.complete(caller, c.slots.ID(i), &o)\n\t\tc.complete(caller, c.slots.ID(i), &o)\n"},
-	{"a late answer is delivered", "relay/answer.go", "if c.slots.At(i).State == table.SlotGhost {", "if false {"},
+	{"a late answer is delivered", "relay/answer.go", "if c.slots.At(i).State == table.SlotGhost {", "if c.slots.At(i).State == table.SlotFree {"},
 	{"the relay's own codes pass from owners", "relay/answer.go", " && !codec.Code(e.Code).RelayOnly()", ""},
 	{"an answer with result and error passes", "relay/answer.go", "result != nil && failure != nil || ", ""},
 	{"a request id in flight is accepted again", "relay/dispatch.go", "if p.inflight.Used > 0 {", "if false {"},
