@@ -24,9 +24,9 @@ const (
 const (
 	methodOpen        = "$rpc/open"        // request: {session}
 	methodRelease     = "$rpc/release"     // request: {id}
-	methodSubscribe   = "$rpc/subscribe"   // request: {target?, member, filter?, window, trace?}
+	methodSubscribe   = "$rpc/subscribe"   // request: {target?, member, filter?, window, key?, trace?}
 	methodStart       = "$rpc/start"       // request: {subscriptionId}
-	methodUnsubscribe = "$rpc/unsubscribe" // request: {subscriptionId}
+	methodUnsubscribe = "$rpc/unsubscribe" // request: {subscriptionId} or {key}
 	methodAck         = "$rpc/ack"         // notification: {subscriptionId, sequence}
 	methodEvent       = "$rpc/event"       // notification to the session: {subscriptionId, sequence, dropped?, value, trace?}
 	methodSync        = "$rpc/sync"        // request to the session: {subscriptionId, sequence}

@@ -37,10 +37,12 @@ func (in *incoming) subscribe(ctx context.Context) (_ json.RawMessage, err error
 	if err != nil {
 		return nil, err
 	}
-	p, err := g.newPublisher(min(window, windowMax), e.publication)
+	key, _ := text(in.members["key"])
+	p, err := g.newPublisher(min(window, windowMax), key, e.publication)
 	if err != nil {
 		return nil, err
 	}
+	defer in.h.wg.Done()
 	outcome := errPanicked
 	defer func() {
 		if outcome != nil {
@@ -96,9 +98,10 @@ func (in *incoming) filter(e *bound) (reflect.Value, error) {
 	return v, d.decode(raw, v, at)
 }
 
-// newPublisher enters a subscription that has not begun.
-func (g *guest) newPublisher(window uint64, from publication) (*publisher, error) {
-	p := &publisher{guest: g, id: g.host.newID('s'), window: window, pending: true, stopped: make(chan struct{})}
+// newPublisher enters a subscription that has not begun. The host waits for whoever installs it, who calls
+// host.wg.Done.
+func (g *guest) newPublisher(window uint64, key string, from publication) (*publisher, error) {
+	p := &publisher{guest: g, id: g.host.newID('s'), key: key, window: window, pending: true, stopped: make(chan struct{})}
 	p.buffer, p.overflow = from.limits()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -113,6 +116,7 @@ func (g *guest) newPublisher(window uint64, from publication) (*publisher, error
 	p.wait(startTimeout, p.expire)
 	p.mu.Unlock()
 	g.publishers[p.id] = p
+	g.host.wg.Add(1)
 	return p, nil
 }
 
@@ -130,6 +134,20 @@ func (in *incoming) publisher() (*publisher, error) {
 	return nil, &Error{Reason: reasonTarget, Message: fmt.Sprintf("the session has no subscription %q", id)}
 }
 
+// keyed returns the caller's subscription of this key.
+func (in *incoming) keyed(key string) (*publisher, error) {
+	if g := in.h.guestOf(in.sender); g != nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, p := range g.publishers {
+			if p.key == key {
+				return p, nil
+			}
+		}
+	}
+	return nil, &Error{Reason: reasonTarget, Message: fmt.Sprintf("the session has no subscription with the key %q", key)}
+}
+
 // start lets the events of a subscription flow.
 func (in *incoming) start() error {
 	p, err := in.publisher()
@@ -144,9 +162,17 @@ func (in *incoming) start() error {
 	return nil
 }
 
-// unsubscribe ends a subscription and returns when its watcher is gone.
+// unsubscribe ends a subscription and returns when its watcher is gone. A subscriber that has no id,
+// because it cancelled the request before the answer came, names the key that it gave: the subscription
+// is entered by then, or is never made, since the cancellation came first.
 func (in *incoming) unsubscribe(ctx context.Context) error {
-	p, err := in.publisher()
+	var p *publisher
+	var err error
+	if key, _ := text(in.members["key"]); key != "" {
+		p, err = in.keyed(key)
+	} else {
+		p, err = in.publisher()
+	}
 	if err != nil {
 		return err
 	}

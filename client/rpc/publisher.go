@@ -16,6 +16,7 @@ import (
 type publisher struct {
 	guest    *guest
 	id       string
+	key      string // by which the subscriber asked for it, "" for none
 	window   uint64
 	buffer   int
 	overflow Overflow

@@ -147,7 +147,7 @@ func (r *receiver) quit(cause error, discard bool) {
 	if !r.close(cause, discard) {
 		return
 	}
-	r.s.goes(func() { r.s.unsubscribe(r.id) })
+	r.s.goes(func() { r.s.unsubscribe(unsubscribeParams{SubscriptionID: r.id}) })
 }
 
 // ended ends the subscription because the host has ended it.

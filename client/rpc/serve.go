@@ -25,7 +25,7 @@ func (h *Host) serve(ctx context.Context, r *client.Request) (any, error) {
 	switch {
 	case err == nil:
 		return result, nil
-	case ctx.Err() == context.DeadlineExceeded && errors.Is(err, context.DeadlineExceeded):
+	case ctx.Err() == context.DeadlineExceeded && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
 		err = &Error{Reason: reasonDeadline, Message: err.Error()}
 	}
 	return nil, outward(err)

@@ -3,7 +3,9 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ahprelay/ahprelay/client"
 	"github.com/goccy/go-json"
@@ -17,6 +19,8 @@ type session struct {
 	ctx     context.Context // ends with the session; its cause says why
 	cancel  context.CancelCauseFunc
 	quiet   chan struct{} // closed when the session has ended and its goroutines too
+
+	lastKey atomic.Uint64 // of the subscriptions asked for
 
 	mu        sync.Mutex
 	ended     bool
@@ -34,6 +38,10 @@ type (
 	}
 	subscriptionParams struct {
 		SubscriptionID string `json:"subscriptionId"`
+	}
+	unsubscribeParams struct {
+		SubscriptionID string `json:"subscriptionId,omitempty"`
+		Key            string `json:"key,omitempty"`
 	}
 	sequenceParams struct {
 		SubscriptionID string `json:"subscriptionId"`
@@ -158,6 +166,9 @@ func (s *session) goes(f func()) bool {
 	}
 	return !s.ended
 }
+
+// newKey returns what names a subscription until its id is known.
+func (s *session) newKey() string { return "k" + strconv.FormatUint(s.lastKey.Add(1), 10) }
 
 // receiver returns the subscription of this id if it is there and the sender is the host.
 func (s *session) receiver(sender, id string) *receiver {

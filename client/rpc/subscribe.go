@@ -3,9 +3,8 @@ package rpc
 import (
 	"context"
 	"reflect"
-	"sync/atomic"
-	"time"
 
+	"github.com/ahprelay/ahprelay/client"
 	"github.com/goccy/go-json"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -26,7 +25,8 @@ func (p Proxy) subscribe(ctx context.Context, method string, filter []any, take 
 	}
 	spanned, finish := p.conn.opt.tracing.start(ctx, "rpc.client", trace.SpanKindClient, p.iface.name, m.wire)
 	defer func() { finish(err) }()
-	made, err := s.subscribe(ctx, p.subscribeParams(spanned, m, raw))
+	key := s.newKey()
+	made, err := s.subscribe(ctx, p.subscribeParams(spanned, m, raw, key), key)
 	if err != nil {
 		return err
 	}
@@ -68,13 +68,14 @@ func (p Proxy) encodeFilter(m *member, filter []any) (json.RawMessage, error) {
 	return e.encode(nil, v, at)
 }
 
-func (p Proxy) subscribeParams(ctx context.Context, m *member, filter json.RawMessage) json.RawMessage {
+func (p Proxy) subscribeParams(ctx context.Context, m *member, filter json.RawMessage, key string) json.RawMessage {
 	params := append(p.appendTarget([]byte{'{'}), `"member":`...)
 	params = appendText(params, m.wire)
 	if filter != nil {
 		params = append(append(params, `,"filter":`...), filter...)
 	}
 	params = appendNumber(append(params, `,"window":`...), uint64(p.conn.opt.window))
+	params = appendText(append(params, `,"key":`...), key)
 	return append(appendCarrier(params, p.conn.opt.tracing.inject(ctx)), '}')
 }
 
@@ -82,79 +83,38 @@ func (p Proxy) subscribeParams(ctx context.Context, m *member, filter json.RawMe
 type subscribed struct {
 	id       string
 	snapshot json.RawMessage
-	err      error
 }
 
-// patience is how long a subscription that nobody wants any more may take until it is cancelled. An
-// answer that crosses a cancellation is lost, and with it the id to unsubscribe by, so that the host would
-// keep the watcher until it misses $rpc/start; nearly all answers come sooner than this.
-const patience = 250 * time.Millisecond
-
-// subscribe asks the host for a subscription. When ctx ends first it returns at once, and whatever the
-// host has made by then is undone in the background.
-func (s *session) subscribe(ctx context.Context, params json.RawMessage) (subscribed, error) {
-	var claimed atomic.Bool // by whoever decides: this function, or the answer
-	answer := make(chan subscribed, 1)
-	begun := s.goes(func() {
-		asking, cancel := context.WithCancel(s.ctx)
-		defer cancel()
-		if deadline, ok := ctx.Deadline(); ok {
-			asking, cancel = context.WithDeadline(asking, deadline.Add(patience))
-			defer cancel()
-		}
-		hurry := context.AfterFunc(ctx, func() { time.AfterFunc(patience, cancel) })
-		defer hurry()
-		made := s.ask(asking, params)
-		if claimed.CompareAndSwap(false, true) {
-			answer <- made
-		} else if made.err == nil {
-			s.unsubscribe(made.id)
-		}
-	})
-	if !begun {
-		return subscribed{}, s.alive()
-	}
-	select {
-	case made := <-answer:
-		return made, made.err
-	case <-ctx.Done():
-	}
-	if claimed.CompareAndSwap(false, true) {
-		return subscribed{}, ctx.Err()
-	}
-	made := <-answer
-	return made, made.err
-}
-
-func (s *session) ask(ctx context.Context, params json.RawMessage) subscribed {
+// subscribe asks the host for a subscription. If no answer comes, because ctx ends or the time is over, the
+// host may have made one all the same: it is undone by its key.
+func (s *session) subscribe(ctx context.Context, params json.RawMessage, key string) (subscribed, error) {
 	raw, err := s.conn.request(ctx, methodSubscribe, params)
 	if err != nil {
-		if ctx.Err() != nil && s.alive() != nil {
-			err = s.alive()
+		if ctx.Err() != nil || client.Delivered(err) == "maybe" {
+			s.goes(func() { s.unsubscribe(unsubscribeParams{Key: key}) })
 		}
-		return subscribed{err: err}
+		return subscribed{}, err
 	}
 	at := &path{name: rootResult}
 	m, err := membersOf(raw, at)
 	if err != nil {
-		return subscribed{err: err}
+		return subscribed{}, err
 	}
-	id, ok := text(m["subscriptionId"])
-	if !ok {
-		return subscribed{err: at.problem("want a subscriptionId")}
+	made := subscribed{snapshot: m["snapshot"]}
+	if made.id, _ = text(m["subscriptionId"]); made.id == "" {
+		return subscribed{}, at.problem("want a subscriptionId")
 	}
-	made := subscribed{id: id, snapshot: m["snapshot"]}
 	if made.snapshot == nil {
 		made.snapshot = json.RawMessage("null")
 	}
-	return made
+	return made, nil
 }
 
 // unsubscribe undoes a subscription at the host, unless the end of the session does it.
-func (s *session) unsubscribe(id string) {
+func (s *session) unsubscribe(which unsubscribeParams) {
 	ctx, cancel := context.WithTimeout(s.ctx, cleanupTimeout)
 	defer cancel()
-	if params, err := json.Marshal(subscriptionParams{id}); err == nil {
+	if params, err := json.Marshal(which); err == nil {
 		s.conn.request(ctx, methodUnsubscribe, params)
 	}
 }
