@@ -51,7 +51,7 @@ func (g *guest) there() bool {
 	return there
 }
 
-// end frees everything. Only the first cause counts.
+// end frees everything that an entered guest holds. Only the first cause counts.
 func (g *guest) end(cause error) {
 	g.host.mu.Lock()
 	if g.host.guests[g.client] == g {
@@ -65,6 +65,7 @@ func (g *guest) end(cause error) {
 		return
 	}
 	g.ended = true
+	defer g.host.wg.Done()
 	publishers := g.publishers
 	g.grants, g.byObject, g.publishers = nil, nil, nil
 	g.mu.Unlock()

@@ -184,6 +184,7 @@ func (h *Host) enter(g *guest, connection context.Context) error {
 		return &Error{Reason: reasonSession, Message: "this client is opening another session"}
 	}
 	h.guests[g.client] = g
+	h.wg.Add(1) // until it has ended
 	g.lost = context.AfterFunc(connection, func() { g.end(context.Cause(connection)) })
 	return nil
 }

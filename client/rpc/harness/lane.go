@@ -50,6 +50,8 @@ func (l *lane) Ask(ctx context.Context, text string) (Reply, error) {
 		l.m.runs.Go(func() { l.perform(values, r, text) })
 	}
 	l.mu.Unlock()
+	l.m.asking.Add(1)
+	defer l.m.asking.Add(-1)
 	select {
 	case <-r.done:
 		return r.reply, r.err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Model answers a question.
@@ -19,6 +20,7 @@ type Memory struct {
 	runs   sync.WaitGroup
 	events feed[Event]
 	hooks  Hooks
+	asking atomic.Int64 // callers that wait for a reply
 
 	mu       sync.Mutex
 	lanes    []*lane
@@ -50,6 +52,9 @@ func (m *Memory) Watchers() int {
 	}
 	return n
 }
+
+// Asking returns how many callers wait for a reply, joined ones included.
+func (m *Memory) Asking() int { return int(m.asking.Load()) }
 
 // CreateLane makes a lane.
 func (m *Memory) CreateLane(ctx context.Context, name string, options *LaneOptions) (AgentLane, error) {

@@ -203,8 +203,6 @@ func TestJoinersOfOneRun(t *testing.T) {
 			return "", ctx.Err()
 		}
 	})
-	joined := make(chan struct{}, 64)
-	s.h.Hooks().BeforeAsk = func(text string) string { joined <- struct{}{}; return text }
 	lane, err := s.x.CreateLane(s.ctx, "main", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -225,9 +223,7 @@ func TestJoinersOfOneRun(t *testing.T) {
 			done[i] <- outcome{reply, err}
 		}()
 	}
-	for range joiners {
-		<-joined
-	}
+	relaytest.Eventually(t, "all have joined", func() bool { return s.h.Asking() == joiners })
 	for i := 0; i < joiners; i += 2 { // the one that started the run, perhaps, among them
 		cancels[i]()
 		if got := <-done[i]; got.err != context.Canceled {
