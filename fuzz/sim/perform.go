@@ -117,6 +117,7 @@ func (r *run) pieces(e *end, data []byte) {
 		}
 		r.tape.send(e, data[:most])
 		r.world.receive(e, data[:most])
+		r.tape.results(r.world)
 		data = data[most:]
 	}
 }

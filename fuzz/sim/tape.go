@@ -122,11 +122,30 @@ func (t *tape) results(w *world) {
 		if !t.on {
 			return
 		}
+		var lines []string
 		for _, line := range e.seen {
 			t.learn(line)
-			t.line(e.name + "< " + t.hide(line))
+			lines = append(lines, t.hide(line))
 		}
 		e.seen = nil
+		t.collapse(e.name, lines)
+	}
+}
+
+// collapse writes lines that a connection got, more than two equal ones in a row as one with a count.
+func (t *tape) collapse(name string, lines []string) {
+	for len(lines) > 0 {
+		n := 1
+		for n < len(lines) && lines[n] == lines[0] {
+			n++
+		}
+		if n > 2 {
+			t.line(fmt.Sprintf("%s< *%d %s", name, n, lines[0]))
+		} else {
+			n = 1
+			t.line(name + "< " + lines[0])
+		}
+		lines = lines[n:]
 	}
 }
 
@@ -136,6 +155,7 @@ var (
 		'R': regexp.MustCompile(`^\{"jsonrpc":"2.0","id":([0-9]+),"method":"clientService/handleRequest"`),
 		'T': regexp.MustCompile(`"ahprelay.resumeToken":"([0-9a-f]{32})"`),
 	}
+	jitter       = regexp.MustCompile(`"reconnectAfterMs":[0-9]+`)
 	limitsObject = regexp.MustCompile(`"limits":\{[^{}]*\}`)
 	longRun      = regexp.MustCompile(`a{40,}|b{40,}|x{40,}|y{40,}|z{40,}|\[{40,}|\]{40,}`)
 )
@@ -160,6 +180,7 @@ func (t *tape) hide(text string) string {
 		text = strings.ReplaceAll(text, value, name)
 	}
 	text = limitsObject.ReplaceAllString(text, `"limits":$$LIMITS`)
+	text = jitter.ReplaceAllString(text, `"reconnectAfterMs":$$JITTER`)
 	return longRun.ReplaceAllStringFunc(text, func(run string) string { return fmt.Sprintf("{{%c*%d}}", run[0], len(run)) })
 }
 
