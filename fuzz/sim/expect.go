@@ -45,9 +45,8 @@ func fit(form, line string) (holes []string, ok bool) {
 
 // demand is a line that a connection must get.
 type demand struct {
-	to    *conn
-	form  string
-	holes func([]string)
+	to   *conn
+	form string
 }
 
 // expect reads the next line to c, which must have this form, and returns what stands in its holes.

@@ -223,8 +223,6 @@ func (v *value) get(name string) (found value, count int) {
 	return found, count
 }
 
-func (v *value) there() bool { return v.kind != 0 }
-
 // is reports whether v is a string with that text.
 func (v *value) is(text string) bool {
 	s, clean := v.string()

@@ -1,7 +1,6 @@
 package town
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -119,17 +118,6 @@ func (c *Client) Waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.pending)
-}
-
-// serviceList decodes what a subscription of its own shows.
-func serviceList(raw json.RawMessage) (map[string]string, error) {
-	var result struct{ Snapshot snapshot }
-	err := json.Unmarshal(raw, &result)
-	list := map[string]string{}
-	for _, e := range result.Snapshot.State.Services {
-		list[e.ServiceID] = e.ClientID
-	}
-	return list, err
 }
 
 // Offer registers a service and opens its book.
