@@ -85,7 +85,11 @@ var (
 	keyForm    = regexp.MustCompile(`\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b`)
 	tableForm  = regexp.MustCompile(`^(?:limits|auth|tls)\.[a-z0-9_]+$`)
 	assignment = regexp.MustCompile(`^([a-z0-9_]+) = `)
+	metricForm = regexp.MustCompile(`^(?:ahprelay|go|process)_`)
 )
+
+// logged are attributes of log lines that documents name.
+var logged = []string{"token_file"}
 
 // TestKeys looks for every configuration key that is named as code and reads every TOML block as a
 // configuration file.
@@ -103,7 +107,8 @@ func TestKeys(t *testing.T) {
 			if tableForm.MatchString(span) && !slices.Contains(full, span) {
 				t.Errorf("%s names the key %s, which is unknown", d.name, span)
 			}
-			if pathForm.MatchString(span) && fileForm.MatchString(span) || hostForm.MatchString(span) {
+			if pathForm.MatchString(span) && fileForm.MatchString(span) || hostForm.MatchString(span) ||
+				metricForm.MatchString(span) || slices.Contains(logged, span) {
 				continue
 			}
 			keys := keyForm.FindAllString(span, -1)
@@ -124,6 +129,66 @@ func TestKeys(t *testing.T) {
 				t.Errorf("the configuration at %s:%d: %v", d.name, b.line, err)
 			}
 		}
+	}
+}
+
+var metricDefinition = regexp.MustCompile(`(?:gauge|counter|counters|durations|describe)\("([a-z_]+)"`)
+
+// TestMetrics compares the metrics in the operator's manual with those that there are, both ways.
+func TestMetrics(t *testing.T) {
+	defined := []string{"ahprelay_build_info"}
+	for _, m := range metricDefinition.FindAllStringSubmatch(read(t, "cmd/ahprelay/admin/metrics.go"), -1) {
+		defined = append(defined, "ahprelay_"+m[1])
+	}
+	manual := find(t, documents(t), "docs/operations.md")
+	var named []string
+	for _, span := range manual.spans() {
+		if strings.HasPrefix(span, "ahprelay_") {
+			named = append(named, span)
+		}
+	}
+	for _, b := range manual.blocks {
+		named = append(named, regexp.MustCompile(`\bahprelay_[a-z_]+`).FindAllString(b.code, -1)...)
+	}
+	for _, name := range named {
+		if !slices.Contains(defined, name) {
+			t.Errorf("docs/operations.md names the metric %s, which is unknown", name)
+		}
+	}
+	for _, name := range defined {
+		if !slices.Contains(named, name) {
+			t.Errorf("docs/operations.md lacks the metric %s", name)
+		}
+	}
+}
+
+var saidForm = regexp.MustCompile(`(?:msg|detail)=(?:"([^"]+)"|(\S+))`)
+
+// TestLogLines looks for the message and the detail of every log line that is shown.
+func TestLogLines(t *testing.T) {
+	var code strings.Builder
+	for _, name := range sources(t) {
+		if !strings.HasSuffix(name, "_test.go") {
+			code.WriteString(read(t, name))
+		}
+	}
+	lines := 0
+	for _, d := range documents(t) {
+		for _, b := range d.blocks {
+			if b.info != "log" {
+				continue
+			}
+			for _, m := range saidForm.FindAllStringSubmatch(b.code, -1) {
+				lines++
+				said := strings.TrimRight(m[1]+m[2], "0123456789ms") // a duration at the end is the configuration's
+				if !strings.Contains(code.String(), `"`+said) {
+					t.Errorf("%s:%d: nothing logs %q", d.name, b.line, said)
+				}
+			}
+		}
+	}
+	if lines == 0 {
+		t.Error("no log line is shown")
 	}
 }
 
