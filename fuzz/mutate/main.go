@@ -63,6 +63,9 @@ func run(only string, check, both bool, runs int) (survivors int, err error) {
 		return 0, err
 	}
 	b := bench{scratch: scratch, runs: runs, both: both}
+	if err := b.sound(); err != nil {
+		return 0, err
+	}
 	tried, simulated := 0, 0
 	for _, m := range mutations {
 		if !strings.Contains(m.name, only) {
@@ -80,7 +83,7 @@ func run(only string, check, both bool, runs int) (survivors int, err error) {
 		if !v.simulation && !v.tests {
 			survivors++
 		}
-		fmt.Printf("%-58s %s\n", m.name, v)
+		fmt.Printf("%-62s %s  %s\n", m.name, v, v.reason)
 	}
 	fmt.Printf("%d of %d mutations were noticed, %d of them by the simulation\n", tried-survivors, tried, simulated)
 	return survivors, errors.Join(stale...)
@@ -126,6 +129,7 @@ func copyModule(root, scratch string) error {
 // verdict says which layer noticed a mutation.
 type verdict struct {
 	simulation, tests bool
+	reason            string // the first complaint
 	took              time.Duration
 }
 
@@ -139,7 +143,7 @@ func (v verdict) String() string {
 	case v.tests:
 		by = "tests"
 	}
-	return fmt.Sprintf("%-18s %5.1fs", by, v.took.Seconds())
+	return fmt.Sprintf("%-17s %5.1fs", by, v.took.Seconds())
 }
 
 // bench is the scratch copy.
@@ -147,6 +151,28 @@ type bench struct {
 	scratch string
 	runs    int
 	both    bool
+}
+
+// sound checks that nothing complains about the core as it is.
+func (b *bench) sound() error {
+	var v verdict
+	as := mutation{name: "the core as it is"}
+	var err error
+	if v.simulation, v.reason, err = b.simulate(as); err == nil && !v.simulation {
+		v.tests, v.reason, err = b.test(as)
+	}
+	if err == nil && (v.simulation || v.tests) {
+		err = fmt.Errorf("the tests fail without a mutation: %s", v.reason)
+	}
+	return err
+}
+
+func (b *bench) simulate(m mutation) (bool, string, error) {
+	return b.notices(m, "./fuzz", "-run", "^TestSim$", "-runs", fmt.Sprint(b.runs))
+}
+
+func (b *bench) test(m mutation) (bool, string, error) {
+	return b.notices(m, "./codec", "./table", "./relay", "-run", "^Test")
 }
 
 // try applies a mutation, runs the layers and takes it back.
@@ -165,25 +191,37 @@ func (b *bench) try(m mutation) (v verdict, err error) {
 		return v, fmt.Errorf("%s: %w", m.name, err)
 	}
 	defer func() { err = errors.Join(err, os.WriteFile(path, before, 0o644)) }()
-	if v.simulation, err = b.notices(m, "./fuzz", "-run", "^TestSim$", "-runs", fmt.Sprint(b.runs)); err != nil {
+	if v.simulation, v.reason, err = b.simulate(m); err != nil {
 		return v, err
 	}
 	if v.simulation && !b.both {
 		v.took = time.Since(start)
 		return v, nil
 	}
-	v.tests, err = b.notices(m, "./codec", "./table", "./relay", "-run", "^Test")
+	reason := v.reason
+	if v.tests, v.reason, err = b.test(m); reason != "" {
+		v.reason = reason
+	}
 	v.took = time.Since(start)
 	return v, err
 }
 
-// notices runs tests and reports whether they fail. A mutation that does not compile is none.
-func (b *bench) notices(m mutation, args ...string) (bool, error) {
+// notices runs tests and reports whether they fail, and the first complaint. A mutation that does not compile
+// is none.
+func (b *bench) notices(m mutation, args ...string) (bool, string, error) {
 	cmd := exec.Command("go", append([]string{"test", "-p", "1", "-count", "1", "-failfast", "-timeout", "120s"}, args...)...)
 	cmd.Dir = b.scratch
 	out, err := cmd.CombinedOutput()
 	if bytes.Contains(out, []byte("[build failed]")) || bytes.Contains(out, []byte("[setup failed]")) {
-		return false, fmt.Errorf("%s does not compile:\n%s", m.name, out)
+		return false, "", fmt.Errorf("%s does not compile:\n%s", m.name, out)
 	}
-	return err != nil, nil
+	if err == nil {
+		return false, "", nil
+	}
+	for _, line := range strings.Split(string(out), "\n") {
+		if strings.Contains(line, "_test.go:") || strings.HasPrefix(line, "panic") {
+			return true, line[:min(len(line), 160)], nil
+		}
+	}
+	return true, string(out[:min(len(out), 160)]), nil
 }

@@ -36,7 +36,7 @@ var mutations = []mutation{
 	{"requests never time out", "relay/request.go", "\tc.timers.Add(i, c.now+timeout)\n", ""},
 	{"requests time out early", "relay/request.go", "\tc.timers.Add(i, c.now+timeout)\n", "\tc.timers.Add(i, c.now+timeout/2)\n"},
 	{"timeoutMs is not capped", "relay/request.go", "if ms, ok := codec.Integer(raw); ok && ms < timeout.Milliseconds() {", "if ms, ok := codec.Integer(raw); ok {"},
-	{"the owner does not hear of the end of a request", "relay/request.go", "\t\tc.cancelAtOwner(c.peers[s.Owner], c.slots.RelayID(i))\n\t\tc.slots.Haunt(i)\n", "\t\tc.slots.Haunt(i)\n"},
+	{"the owner does not hear of the end of a request", "relay/request.go", "\t\tc.cancelAtOwner(c.peers[s.Owner], c.slots.RelayID(i))\n\t\tc.slots.Haunt(i)\n", "\t\t_ = s\n\t\tc.slots.Haunt(i)\n"},
 	{"the owner does not hear that the caller is gone", "relay/request.go", "outcome{silent: true, cancel: true, kind: OutcomeCallerGone}", "outcome{silent: true, kind: OutcomeCallerGone}"},
 	{"anybody may cancel", "table/slot.go", "s.Caller == caller && string(t.ID(i)) == string(id)", "string(t.ID(i)) == string(id)"},
 	{"the end of a service leaves its callers waiting for a timeout", "relay/request.go", "c.finish(i, outcome{code: codec.CodeUnavailable, kind: OutcomeUnavailable})", "c.finish(i, outcome{code: codec.CodeTimeout, kind: OutcomeTimeout})"},
@@ -78,7 +78,7 @@ var mutations = []mutation{
 	{"a replay shows every action", "relay/lifecycle.go", "return a.Rights[p.principal]&rightDiscover != 0 || a.Owner == p.clientID", "return true"},
 	{"a replay repeats the last action", "table/replay.go", "if r.at(mid).Seq > seq {", "if r.at(mid).Seq >= seq {"},
 	{"a replay leaves out what has fallen out of the buffer", "table/replay.go", "\tif seq < r.floor {", "\tif false {"},
-	{"a replay crosses a change of rights", "relay/lifecycle.go", "was.Epoch != pr.epoch || seen < was.Since || ", ""},
+	{"a replay crosses a change of rights", "relay/lifecycle.go", "was.Epoch != pr.epoch || seen < was.Since || ", "pr == nil || "},
 	{"a reconnect takes over another principal's past", "relay/lifecycle.go", "known = known && was.Principal == pr.name", "known = known && pr != nil"},
 	{"anybody may supersede", "relay/lifecycle.go", "return ok && equalSecret(given, old.resumeToken)", "return ok && given != \"\""},
 

@@ -75,11 +75,17 @@ func (g *generator) next() Op {
 	case 4:
 		return Op{Kind: OpUnstall, End: g.stalled().number, Room: one(g, -1, -1, 1, 20, 150, 400)}
 	case 5:
+		if g.theme == themeResume && e == g.model.conns[0].end {
+			break // who keeps the catalogue stays
+		}
 		return Op{Kind: OpClose, End: e.number}
 	case 6:
 		return Op{Kind: OpHalf, End: e.number}
 	case 7:
 		return Op{Kind: OpReload, Config: g.config()}
+	}
+	if g.theme == themeResume {
+		return g.send(g.sender(), 1)
 	}
 	return g.burst()
 }

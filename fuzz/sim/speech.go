@@ -20,6 +20,10 @@ func (g *generator) speech(c *conn) string {
 	}
 	what := weighted(g, speechWeights[g.theme])
 	switch {
+	case g.theme == themeResume && c.phase == phaseOpen && c == g.model.conns[0]:
+		what = one(g, 0, 1, 1, 2) // it keeps the catalogue, in which the others come and go
+	case g.theme == themeResume && what < 3 && g.Pick(3) > 0:
+		what = 7
 	case c.phase == phaseOpen && len(g.model.services) == 0 && g.Pick(2) == 0:
 		what = 0
 	case len(g.model.calls) > 0 && g.Pick(5) == 0:
@@ -28,8 +32,8 @@ func (g *generator) speech(c *conn) string {
 	switch what {
 	case 0:
 		metadata := g.metadata()
-		if g.theme == themeResume && g.Pick(2) == 0 {
-			metadata = `{"pad":"{{x*600}}"}`
+		if g.theme == themeResume && len(g.model.services) < 2 {
+			metadata = fmt.Sprintf(`{"protocol":"p","pad":"{{x*%d}}"}`, min(3000, g.model.config.Limits.MetadataBytesMax-30))
 		}
 		return g.request(id, "client/registerService", g.params(`"metadata":`+metadata))
 	case 1:
