@@ -40,7 +40,7 @@ func (r *reactor) edgeEvents(e *edge) {
 		e.opened()
 	}
 	if len(data) > 0 {
-		r.core.Receive(now, c.id, data)
+		r.receive(c, data)
 		e.consumed(len(data))
 		r.unflushed += len(data)
 	}

@@ -12,7 +12,8 @@ import (
 // Certificates are what tls:// and wss:// listeners prove to clients, and demand from them.
 type Certificates struct {
 	own     tls.Certificate
-	clients *x509.CertPool // nil: clients are not asked for a certificate
+	clients *x509.CertPool         // nil: clients are not asked for a certificate
+	config  map[string]*tls.Config // by scheme
 }
 
 // LoadCertificates reads a certificate chain (leaf first), its private key and, unless clientCAFile is
@@ -31,6 +32,7 @@ func LoadCertificates(certFile, keyFile, clientCAFile string) (*Certificates, er
 		return nil, fmt.Errorf("using the TLS certificate of %s with the key of %s: %w", certFile, keyFile, err)
 	}
 	if clientCAFile == "" {
+		c.configure()
 		return c, nil
 	}
 	authorities, err := os.ReadFile(clientCAFile)
@@ -41,15 +43,16 @@ func LoadCertificates(certFile, keyFile, clientCAFile string) (*Certificates, er
 	if !c.clients.AppendCertsFromPEM(authorities) {
 		return nil, fmt.Errorf("reading the authorities of client certificates: %s holds no PEM certificate", clientCAFile)
 	}
+	c.configure()
 	return c, nil
 }
 
 // NotAfter is when the certificate expires.
 func (c *Certificates) NotAfter() time.Time { return c.own.Leaf.NotAfter }
 
-// config returns what one connection is to be served with. Connections last, so none is resumed, and a
-// certificate that was withdrawn counts no longer than the connection.
-func (c *Certificates) config(scheme string) *tls.Config {
+// configure makes what connections are served with. They last, so none is resumed, and a certificate
+// that was withdrawn counts no longer than the connection.
+func (c *Certificates) configure() {
 	config := &tls.Config{
 		Certificates:                []tls.Certificate{c.own},
 		MinVersion:                  tls.VersionTLS13,
@@ -59,10 +62,9 @@ func (c *Certificates) config(scheme string) *tls.Config {
 	if c.clients != nil {
 		config.ClientAuth, config.ClientCAs = tls.VerifyClientCertIfGiven, c.clients
 	}
-	if scheme == "wss" {
-		config.NextProtos = []string{"http/1.1"}
-	}
-	return config
+	socket := config.Clone()
+	socket.NextProtos = []string{"http/1.1"}
+	c.config = map[string]*tls.Config{"tls": config, "wss": socket}
 }
 
 // certNames returns the names that a client's certificate proves: its common name and every subject

@@ -22,12 +22,13 @@ import (
 //
 // The fields above mu belong to the loop, once run has begun.
 type edge struct {
-	server *Server
-	conn   *conn
-	gone   bool // the core knows it no more
-	ended  bool // the peer has shut down its sending side
-	shut   bool // so have we, or are about to
-	stuck  bool // the core thinks so
+	server  *Server
+	conn    *conn
+	gone    bool // the core knows it no more
+	ended   bool // the peer has shut down its sending side
+	shut    bool // so have we, or are about to
+	leaving bool // which is all that is left to do
+	stuck   bool // the core thinks so
 
 	raw    *net.TCPConn
 	secure *tls.Conn  // nil: plain
@@ -63,7 +64,7 @@ func (s *Server) admit(l *listener, nc *net.TCPConn, info relay.PeerInfo) {
 	e.moved.L = &e.mu
 	e.conn = &conn{info: info, fd: -1, edge: e}
 	if l.secure() {
-		e.secure = tls.Server(nc, s.certificates.Load().config(l.scheme))
+		e.secure = tls.Server(nc, s.certificates.Load().config[l.scheme])
 		e.stream = e.secure
 	}
 	if l.scheme == "ws" || l.scheme == "wss" {
@@ -75,13 +76,19 @@ func (s *Server) admit(l *listener, nc *net.TCPConn, info relay.PeerInfo) {
 	}
 }
 
-// run takes the connection from its handshakes to the end of what the peer sends.
+// run takes the connection through its handshakes. What reads from then on is another goroutine: the
+// stack that a handshake needs is much larger.
 func (e *edge) run() {
-	err := e.handshake()
-	if err == nil {
-		e.post(eventOpened)
-		err = e.readAll()
+	if err := e.handshake(); err != nil {
+		e.end(err)
+		return
 	}
+	e.post(eventOpened)
+	e.server.edges.running.Go(func() { e.end(e.readAll()) })
+}
+
+// end tells the loop that nothing more comes, and why.
+func (e *edge) end(err error) {
 	switch {
 	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		e.post(eventEnded)

@@ -22,7 +22,8 @@ type outlet struct {
 	framed  bool          // every line becomes a WebSocket message
 	open    bool          // the handshakes are done
 	writing bool          // the writer is at work
-	asked   bool          // the loop wants to hear of room, or that everything is sent
+	noRoom  bool          // the loop wants to hear of room
+	notIdle bool          // the loop wants to hear that everything is sent
 	filling *[]byte       // taken by the writer as a whole; nil: nothing
 	control []byte        // a control frame to be sent ahead
 	stuck   bool          // the loop wants to hear when something was sent
@@ -41,7 +42,7 @@ func (e *edge) put(lines []byte) int {
 	}
 	n := min(len(lines), outletBytes-len(*o.filling))
 	if n < len(lines) {
-		o.asked = true
+		o.noRoom = true
 		if end := bytes.LastIndexByte(lines[:n], '\n') + 1; o.framed && (end > 0 || len(*o.filling) > 0) {
 			n = end
 		}
@@ -57,7 +58,7 @@ func (e *edge) busy(ask bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	busy := e.out.writing || e.out.filling != nil
-	e.out.asked = e.out.asked || busy && ask
+	e.out.notIdle = e.out.notIdle || busy && ask
 	return busy
 }
 
@@ -72,10 +73,13 @@ func (e *edge) shutDown() {
 // farewell ends the sending side of a connection whose peer ended its own, if there is time for that. The
 // loop gets an eventRoom when it is done.
 func (e *edge) farewell() bool {
+	if e.leaving {
+		return e.busy(true)
+	}
 	if e.shut || e.busy(false) {
 		return false
 	}
-	e.shut = true
+	e.leaving, e.shut = true, true
 	_ = e.raw.SetWriteDeadline(time.Now().Add(farewellTime))
 	e.shutDown()
 	return e.busy(true)
@@ -184,8 +188,8 @@ func (e *edge) next() (lines *[]byte, control []byte, more bool) {
 	}
 	more = more && !e.dead
 	o.writing = more
-	if o.asked && !e.dead {
-		o.asked = false
+	if (o.noRoom || o.notIdle && !more) && !e.dead {
+		o.noRoom, o.notIdle = false, o.notIdle && more
 		e.events |= eventRoom
 		e.raise()
 		return lines, control, more
