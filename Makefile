@@ -60,4 +60,4 @@ release: ## archives for Linux and macOS in dist/
 	cmd/ahprelay/dist/release.sh dist
 
 clean: ## remove what was built
-	rm -rf $(BIN)
+	rm -rf $(BIN) dist

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -50,12 +51,14 @@ func (n *noteLog) drain(core *relay.Core, now time.Duration) {
 			continue
 		}
 		n.written++
-		message := "limit reached"
-		key := "limit"
+		message, key, level := "limit reached", "limit", slog.LevelWarn
 		if note.Kind == relay.NoteClosed {
 			message, key = "connection closed", "reason"
 		}
-		n.log.Warn(message, key, note.Word, "detail", note.Detail, "remote", note.Remote, "client", note.ClientID,
+		if note.Word == relay.ReasonShutdown.String() {
+			level = slog.LevelInfo // nobody's fault
+		}
+		n.log.Log(context.Background(), level, message, key, note.Word, "detail", note.Detail, "remote", note.Remote, "client", note.ClientID,
 			"principal", note.Principal, "queueBytes", note.Queue)
 	}
 }

@@ -139,9 +139,16 @@ func (s *Server) Addrs() []net.Addr {
 // Serve accepts connections until the server is drained or stopped, which return nil. Each listener is
 // logged once it accepts.
 func (s *Server) Serve() error {
-	for _, l := range s.listeners {
-		s.accepting.Go(func() { s.accept(l) })
-		s.log.Info("listening", "url", l.URL())
+	select {
+	case <-s.done: // stopped before it began
+		for _, l := range s.listeners {
+			_ = l.spare.Close()
+		}
+	default:
+		for _, l := range s.listeners {
+			s.accepting.Go(func() { s.accept(l) })
+			s.log.Info("listening", "url", l.URL())
+		}
 	}
 	<-s.done
 	s.closeListeners()
