@@ -1,5 +1,6 @@
 // Command mutate breaks the core in named ways, one at a time, in a scratch copy of the module, and checks
-// that the tests notice each: first the simulation, then the tests of the packages themselves.
+// that the tests notice each: first the simulation and what compares the core with itself (TestAlike), then the
+// tests of the packages themselves.
 //
 //	go run ./fuzz/mutate            all of them, with a table in the end
 //	go run ./fuzz/mutate -only cancel   those whose name contains the word
@@ -168,7 +169,7 @@ func (b *bench) sound() error {
 }
 
 func (b *bench) simulate(m mutation) (bool, string, error) {
-	return b.notices(m, "./fuzz", "-run", "^TestSim$", "-runs", fmt.Sprint(b.runs))
+	return b.notices(m, "./fuzz", "-run", "^(TestSim|TestAlike.*)$", "-runs", fmt.Sprint(b.runs))
 }
 
 func (b *bench) test(m mutation) (bool, string, error) {

@@ -60,6 +60,11 @@ var mutations = []mutation{
 	{"a remembered beginning outlives a reload", "relay/prefix.go", " || x.epoch != c.epoch", ""},
 	{"a remembered beginning skips the rights", "relay/prefix.go", "s == nil || s.Rights[p.principal]&(rightDiscover|rightNotify) != rightDiscover|rightNotify || c.anonymous(p)", "s == nil"},
 	{"a remembered beginning skips the overload", "relay/prefix.go", "s.Dropped > 0 || owner.shedding || owner.out.size > c.limits.QueueBytesSoft/2", "false"},
+	{"a remembered beginning skips the payload", "relay/prefix.go", "end := codec.SkipValue(line, n, c.limits.DepthMax-2)", "end := len(line) - 2"},
+	{"a remembered request outlives a reload", "relay/mold.go", "x.epoch != epoch || ", ""},
+	{"a remembered request skips the end of the line", "relay/mold.go", "if last != len(line)-2 || line[last] != '}' || line[last+1] != '}' {", "if last < 0 {"},
+	{"a remembered request allows a number with a leading zero", "relay/mold.go", " || line[start] == '0' && i > start+1", ""},
+	{"a remembered request nests deeper", "relay/mold.go", "codec.SkipValue(line, payload, depthMax-2)", "codec.SkipValue(line, payload, depthMax)"},
 
 	// Rights.
 	{"the right to notify is not asked for", "relay/notify.go", "s.Rights[p.principal]&(rightDiscover|rightNotify) != rightDiscover|rightNotify && !c.ownNotify(p, s)", "!c.visible(p, s)"},
@@ -85,6 +90,9 @@ var mutations = []mutation{
 	// Bounds, time and endings.
 	{"an output has no bound", "relay/output.go", "if p.out.size > c.limits.QueueBytesHard {\n\t\tc.condemn(p, ReasonSlowConsumer, \"unsent output over queue_bytes_hard\")", "if false {\n\t\tc.condemn(p, ReasonSlowConsumer, \"\")"},
 	{"requests pile up at an owner that does not read", "relay/request.go", "owner.out.size > c.limits.QueueBytesSoft || owner.doomed", "owner.doomed"},
+	{"memory has no bound", "relay/output.go", "for c.Memory()-c.leaving > c.reclaim && c.reclaimMemory() {", "for c.Memory() < 0 && c.reclaimMemory() {"},
+	{"a connection may have any number of services", "relay/catalog.go", "case p.owned.Len >= c.limits.ServicesPerConnectionMax:", "case p.owned.Len < 0:"},
+	{"surplus connections are let in", "relay/peer.go", "full := c.limits.ConnectionsMax > 0 && c.admitted >= c.limits.ConnectionsMax", "full := c.limits.ConnectionsMax > 0 && c.admitted > c.limits.ConnectionsMax"},
 	{"the end of a slow consumer cuts a line", "relay/output.go", "\tif o.midway {", "\tif false {"},
 	{"memory that is written is not given back", "relay/output.go", "\t\tc.memory -= int64(n)\n", ""},
 	{"a stalled reader is kept", "relay/output.go", "\tif p.out.blocked != was {\n\t\tc.rearm(p)\n\t}\n", "\t_ = was\n"},
