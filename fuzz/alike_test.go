@@ -157,7 +157,7 @@ func TestAlikeEdges(t *testing.T) {
 // TestAlikeAfterReload: what is remembered does not outlive the limits that it was judged by.
 func TestAlikeAfterReload(t *testing.T) {
 	for _, mold := range molds {
-		long := strings.Replace(mold, `"m"`, `"mmmm"`, 1)
+		long := strings.Replace(strings.Replace(mold, `"m"`, `"mmmm"`, 1), `"x":1`, `"x":[[[[1]]]]`, 1)
 		reload := func(s *stage) *stage {
 			config := relay.DefaultConfig()
 			config.Limits.SlotsMax, config.Limits.InflightPerConnectionMax = 64, 64
