@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,6 +87,7 @@ func (c *catalog) equal(d *catalog) bool {
 // observer follows the catalogue.
 type observer struct {
 	*peer
+	addr    string
 	catalog *catalog
 }
 
@@ -150,11 +150,11 @@ func (o *observer) refresh() error {
 
 // observe connects with the catalogue among its initial subscriptions.
 func observe(t testing.TB, addr, clientID string) (*observer, error) {
-	nc, err := net.Dial("tcp", addr)
+	nc, err := connect(t, addr)
 	if err != nil {
 		return nil, err
 	}
-	o := &observer{peer: newPeer(t, nc)}
+	o := &observer{peer: newPeer(t, nc), addr: addr}
 	if err := o.trySend(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersions":["1.0.0"],"clientId":"` + clientID + `","initialSubscriptions":["ahp-client-services://"]}}`); err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func observe(t testing.TB, addr, clientID string) (*observer, error) {
 // replaces what was known.
 func (o *observer) again(clientID string) (replayed bool, err error) {
 	_ = o.Close()
-	nc, err := net.Dial("tcp", o.RemoteAddr().String())
+	nc, err := connect(o.t, o.addr)
 	if err != nil {
 		return false, err
 	}

@@ -3,7 +3,6 @@ package loop
 import (
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +17,7 @@ import (
 func churn(t testing.TB, addr, clientID string, rounds int) error {
 	random := rand.New(rand.NewPCG(1, uint64(len(clientID))))
 	for range rounds {
-		nc, err := net.Dial("tcp", addr)
+		nc, err := connect(t, addr)
 		if err != nil {
 			return err
 		}

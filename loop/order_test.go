@@ -2,7 +2,6 @@ package loop
 
 import (
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,7 +41,7 @@ func TestOrderAcrossNotificationsAndRequestsUnderLoad(t *testing.T) {
 // sendInOrder sends numbered messages, two notifications and a request in turn, and checks that the
 // answers come in the order of the requests.
 func sendInOrder(t testing.TB, addr, clientID, service string, count int) error {
-	nc, err := net.Dial("tcp", addr)
+	nc, err := connect(t, addr)
 	if err != nil {
 		return err
 	}

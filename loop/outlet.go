@@ -17,6 +17,13 @@ const farewellTime = time.Second
 
 var outlets = sync.Pool{New: func() any { return new([]byte) }}
 
+// buffer returns an empty buffer.
+func buffer() *[]byte {
+	b := outlets.Get().(*[]byte)
+	*b = (*b)[:0] // what another connection was sent is not for this one
+	return b
+}
+
 // outlet is what an edge has taken from the core and not sent.
 type outlet struct {
 	framed  bool          // every line becomes a WebSocket message
@@ -38,7 +45,7 @@ func (e *edge) put(lines []byte) int {
 	defer e.mu.Unlock()
 	o := &e.out
 	if o.filling == nil {
-		o.filling = outlets.Get().(*[]byte)
+		o.filling = buffer()
 	}
 	n := min(len(lines), outletBytes-len(*o.filling))
 	if n < len(lines) {
@@ -114,7 +121,8 @@ func (e *edge) opened() {
 
 // writeAll sends until nothing is left.
 func (e *edge) writeAll() {
-	var frames []byte // of a WebSocket
+	frames := buffer() // of a WebSocket
+	defer outlets.Put(frames)
 	for {
 		lines, control, more := e.next()
 		if !more {
@@ -127,14 +135,13 @@ func (e *edge) writeAll() {
 		case e.socket == nil:
 			err = e.send(*lines)
 		default:
-			frames = append(frames[:0], control...)
+			*frames = append((*frames)[:0], control...)
 			if lines != nil {
-				frames = e.socket.frame(frames, *lines)
+				*frames = e.socket.frame(*frames, *lines)
 			}
-			err = e.send(frames)
+			err = e.send(*frames)
 		}
 		if lines != nil {
-			*lines = (*lines)[:0]
 			outlets.Put(lines)
 		}
 		if err != nil {

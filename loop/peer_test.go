@@ -30,6 +30,25 @@ func dial(t testing.TB, addr string) *peer {
 // dialWith connects with a receive buffer of the given size, 0 for the system's.
 func dialWith(t testing.TB, network, addr string, receiveBytes int) *peer {
 	t.Helper()
+	scheme := schemeOf(t)
+	if scheme == "unix" {
+		network = "unix"
+	}
+	base := narrowed(t, network, addr, receiveBytes)
+	c := base
+	if network == "tcp" {
+		var err error
+		if c, err = overTransport(scheme, base); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newPeer(t, c)
+	p.base = base
+	return p
+}
+
+func narrowed(t testing.TB, network, addr string, receiveBytes int) net.Conn {
+	t.Helper()
 	d := net.Dialer{}
 	if receiveBytes > 0 {
 		d.Control = func(_, _ string, raw syscall.RawConn) (err error) {
@@ -37,23 +56,12 @@ func dialWith(t testing.TB, network, addr string, receiveBytes int) *peer {
 			return err
 		}
 	}
-	if network == "tcp" && schemeOf(t) == "unix" {
-		network = "unix"
-	}
-	base, err := d.Dial(network, addr)
+	c, err := d.Dial(network, addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = base.Close() })
-	c := base
-	if network == "tcp" {
-		if c, err = overTransport(schemeOf(t), base); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p := newPeer(t, c)
-	p.base = base
-	return p
+	t.Cleanup(func() { _ = c.Close() })
+	return c
 }
 
 func newPeer(t testing.TB, c net.Conn) *peer {

@@ -3,7 +3,6 @@ package loop
 import (
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -67,7 +66,7 @@ func TestWritesAfterCloseReachNobody(t *testing.T) {
 
 // comeAndGo is one owner's life: every line that it gets must be addressed to it.
 func comeAndGo(t testing.TB, addr, clientID string, i int, g *targets) error {
-	nc, err := net.Dial("tcp", addr)
+	nc, err := connect(t, addr)
 	if err != nil {
 		return err
 	}
@@ -97,9 +96,9 @@ func comeAndGo(t testing.TB, addr, clientID string, i int, g *targets) error {
 	}
 	switch i % 4 {
 	case 0:
-		_ = nc.(*net.TCPConn).SetLinger(0)
+		_ = socketOf(nc).SetLinger(0)
 	case 1: // half-closed, and read to the end
-		_ = nc.(*net.TCPConn).CloseWrite()
+		_ = nc.(interface{ CloseWrite() error }).CloseWrite()
 		for err == nil {
 			if line, err = p.tryLine(); err == nil && addressed(line, id) != nil {
 				return fmt.Errorf("%s: %w", clientID, addressed(line, id))
@@ -164,7 +163,7 @@ func exchange(p *peer, line string, answers ...string) error {
 }
 
 func insist(t testing.TB, addr, clientID string, done <-chan struct{}, once func(*peer, *rand.Rand) error) error {
-	nc, err := net.Dial("tcp", addr)
+	nc, err := connect(t, addr)
 	if err != nil {
 		return err
 	}

@@ -63,6 +63,9 @@ var everywhere = []struct {
 	{"DrainFlushes", TestDrainFlushes},
 	{"IdenticalIDsFromManyCallers", TestIdenticalIDsFromManyCallers},
 	{"AuthenticateWithAToken", TestAuthenticateWithAToken},
+	{"WritesAfterCloseReachNobody", TestWritesAfterCloseReachNobody},
+	{"SnapshotAndChangesWithoutGapUnderChurn", TestSnapshotAndChangesWithoutGapUnderChurn},
+	{"OrderAcrossNotificationsAndRequestsUnderLoad", TestOrderAcrossNotificationsAndRequestsUnderLoad},
 }
 
 func TestEveryTransport(t *testing.T) {
@@ -103,6 +106,42 @@ func overTransport(scheme string, c net.Conn) (net.Conn, error) {
 		return openSocket(c, nil)
 	}
 	return c, nil
+}
+
+// connect is dial for other goroutines than the test's own.
+func connect(t testing.TB, addr string) (net.Conn, error) {
+	scheme, network := schemeOf(t), "tcp"
+	if scheme == "unix" {
+		network = "unix"
+	}
+	base, err := net.Dial(network, addr)
+	if err != nil {
+		return nil, err
+	}
+	c, err := overTransport(scheme, base)
+	if err != nil {
+		_ = base.Close()
+	}
+	return c, err
+}
+
+// unlingered is a connection that can be reset; a Unix socket cannot, and is closed like any other.
+type unlingered interface{ SetLinger(int) error }
+
+type closed struct{}
+
+func (closed) SetLinger(int) error { return nil }
+
+func socketOf(c net.Conn) unlingered {
+	switch c := c.(type) {
+	case *socketPeer:
+		return socketOf(c.Conn)
+	case *tls.Conn:
+		return socketOf(c.NetConn())
+	case unlingered:
+		return c
+	}
+	return closed{}
 }
 
 // certifier is a certificate authority for tests, with the relay's certificate.

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"math/rand/v2"
@@ -311,6 +312,97 @@ func TestUnfinishedTransports(t *testing.T) {
 			s.until("all are gone", func(core *relay.Core) bool { return core.Peers() == 0 })
 			if k := s.counters(); k.Closed[relay.ReasonHandshakeTimeout] != 2 || k.Closed[relay.ReasonConnectionLimit] != 1 {
 				t.Errorf("closed: %v", k.Closed)
+			}
+		})
+	}
+}
+
+// chunks is a reader that gives a few bytes at a time.
+type chunks struct {
+	rest   []byte
+	random *rand.Rand
+}
+
+func (c *chunks) Read(b []byte) (int, error) {
+	if len(c.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b[:min(len(b), 1+c.random.IntN(40))], c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// Messages are the same lines however the bytes come and whatever the size of the buffer.
+func TestWebSocketReadsInPieces(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		var frames []byte
+		var want strings.Builder
+		for range 1 + random.IntN(5) {
+			message := ""
+			for piece, last := 0, random.IntN(3); piece <= last; piece++ {
+				payload := strings.Repeat("x\n", random.IntN(200)) + strings.Repeat("y", random.IntN(9))
+				head := byte(opcodeText)
+				if piece > 0 {
+					head = opcodeMore
+				}
+				if piece == last {
+					head |= frameFinal
+				}
+				frames = appendFrame(appendFrame(frames, head, []byte(payload)), frameFinal|opcodePong, []byte("between"))
+				message += payload
+			}
+			want.WriteString(strings.ReplaceAll(message, "\n", "\r") + "\n")
+		}
+		w := &webSocket{edge: &edge{}, in: bufio.NewReaderSize(&chunks{frames, random}, 16+random.IntN(100))}
+		var got strings.Builder
+		for {
+			b := make([]byte, 1+random.IntN(100))
+			n, err := w.Read(b)
+			got.Write(b[:n])
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got.String() != want.String() {
+			t.Fatalf("got  %q\nwant %q", got.String(), want.String())
+		}
+	}
+}
+
+// A server that is stopped takes with it the connections that are in the middle of something.
+func TestStopEndsEveryEdge(t *testing.T) {
+	for _, scheme := range []string{"ws", "tls", "wss"} {
+		t.Run(scheme, func(t *testing.T) {
+			s := run(t, func(c *Config) {
+				tight(c)
+				c.Listen, c.Certificates = []string{scheme + "://127.0.0.1:0"}, authority().certificates(t, "relay", false)
+			})
+			dialed := func(receiveBytes int) *peer {
+				base := narrowed(t, "tcp", s.addr, receiveBytes)
+				c, err := overTransport(scheme, base)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return newPeer(t, c)
+			}
+			openRaw(t, s) // has not begun
+			dialed(0)     // has not shaken hands
+			idle, stuck, lingering := dialed(0), dialed(narrow), dialed(0)
+			idle.initialize("idle")
+			stuck.initialize("stuck")
+			id := stuck.register(`{}`)
+			flood(idle, []string{id}, 0, 20_000, func(int) {})
+			lingering.send("junk")
+			lingering.expect(failure("null", -32700, "parse error", ""), closing("protocolErrors", "not a JSON-RPC 2.0 message"))
+			s.stop()
+			s.edges.mu.Lock()
+			defer s.edges.mu.Unlock()
+			if len(s.edges.all) != 0 {
+				t.Errorf("%d edges are left", len(s.edges.all))
 			}
 		})
 	}
