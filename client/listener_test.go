@@ -114,9 +114,10 @@ func useRelay(t *testing.T, r *process, trust Option) {
 	const many = 5000
 	var mu sync.Mutex
 	var got []string
-	arrived := make(chan struct{})
+	arrived, blocked := make(chan struct{}), make(chan struct{})
 	s, err := a.Register(deadline(t), map[string]string{"protocol": "all"}, func(ctx context.Context, r *Request) (any, error) {
 		if r.Method == "block" {
+			close(blocked)
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}
@@ -156,9 +157,12 @@ func useRelay(t *testing.T, r *process, trust Option) {
 			t.Fatalf("notification %d says %s", n, params)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	if err := b.Call(ctx, found.ID, "block", nil, nil); !errors.Is(err, context.DeadlineExceeded) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-blocked
+		cancel()
+	}()
+	if err := b.Call(ctx, found.ID, "block", nil, nil); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if err := s.Unregister(deadline(t)); err != nil {
