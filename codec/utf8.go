@@ -2,6 +2,7 @@ package codec
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -13,16 +14,16 @@ func validText(b []byte) bool {
 	return i == len(b) || validFrom(b, i)
 }
 
-// skipASCIIWords returns the index of the first eight bytes from b[i] on that are not all ASCII; of the
-// last seven bytes each counts on its own.
+// skipASCIIWords returns the index of the first byte from b[i] on that is not ASCII, len(b) when there is
+// none.
 func skipASCIIWords(b []byte, i int) int {
-	for i+8 <= len(b) && binary.LittleEndian.Uint64(b[i:])&highs == 0 {
-		i += 8
-	}
-	if i+8 > len(b) {
-		for i < len(b) && b[i] < utf8.RuneSelf {
-			i++
+	for ; i+8 <= len(b); i += 8 {
+		if high := binary.LittleEndian.Uint64(b[i:]) & highs; high != 0 {
+			return i + bits.TrailingZeros64(high)>>3
 		}
+	}
+	for i < len(b) && b[i] < utf8.RuneSelf {
+		i++
 	}
 	return i
 }

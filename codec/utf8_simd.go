@@ -35,38 +35,65 @@ var mistakes = func() (t struct{ firstHigh, firstLow, secondHigh [32]uint8 }) {
 	return t
 }()
 
-// validFrom reports whether b is UTF-8 from b[i] on.
+// reachBytes is how many bytes mistaken looks at: 32, and the three before them.
+const reachBytes = 35
+
+// validFrom reports whether b is UTF-8 from b[i] on; what stands before is ASCII.
 func validFrom(b []byte, i int) bool {
-	if !hasAVX2 || i < 3 || len(b)-i < 32 {
+	n := len(b)
+	if !hasAVX2 || n < reachBytes {
 		return utf8.Valid(b[i:])
 	}
+	if b[n-1] >= 0xC0 || b[n-2] >= 0xE0 || b[n-3] >= 0xF0 { // goes on behind the end
+		return false
+	}
 	var wrong archsimd.Uint8x32
-	rest := b[i-3:] // each step looks at 32 bytes and the three before them
-	for len(rest) >= 35 {
-		wrong = wrong.Or(mistaken((*[35]uint8)(rest)))
+	if i < 3 {
+		var first [reachBytes]uint8
+		copy(first[3:], b)
+		wrong = mistaken(&first, wrong)
+		i = 32
+	}
+	rest := b[i-3:]
+	for ; len(rest) >= reachBytes+32; rest = rest[64:] {
+		wrong = mistaken((*[reachBytes]uint8)(rest[32:]), mistaken((*[reachBytes]uint8)(rest), wrong))
+	}
+	if len(rest) >= reachBytes {
+		wrong = mistaken((*[reachBytes]uint8)(rest), wrong)
 		rest = rest[32:]
 	}
-	var last [35]uint8 // at least one zero ends it, which no sequence may run into
-	copy(last[:], rest)
-	wrong = wrong.Or(mistaken(&last))
-	right := wrong.Equal(archsimd.Uint8x32{}).ToBits() == 1<<32-1
+	if len(rest) > 3 {
+		wrong = mistaken((*[reachBytes]uint8)(b[n-reachBytes:]), wrong)
+	}
+	right := wrong.IsZero()
 	archsimd.ClearAVXUpperBits()
 	return right
 }
 
-// mistaken returns a non-zero byte for each of the last 32 bytes of window that is wrong after the
+// constants holds what mistaken needs. Loads cost less than broadcasts.
+var constants = func() (t struct {
+	low, third, fourth, top [32]uint8
+	four                    [8]uint32
+}) {
+	for i := range 32 {
+		t.low[i], t.third[i], t.fourth[i], t.top[i], t.four[i/4] = 0x0F, 0xE0-0x80, 0xF0-0x80, 0x80, 4
+	}
+	return t
+}()
+
+// mistaken adds to wrong a non-zero byte for each of the last 32 bytes of window that is wrong after the
 // three before it.
-func mistaken(window *[35]uint8) archsimd.Uint8x32 {
-	low, four := archsimd.BroadcastUint8x32(0x0F), archsimd.BroadcastUint16x16(4)
+func mistaken(window *[reachBytes]uint8, wrong archsimd.Uint8x32) archsimd.Uint8x32 {
+	low, four := archsimd.LoadUint8x32(&constants.low), archsimd.LoadUint32x8(&constants.four)
 	second := archsimd.LoadUint8x32((*[32]uint8)(window[3:]))
 	first := archsimd.LoadUint8x32((*[32]uint8)(window[2:]))
-	firstHigh := first.AsUint16x16().ShiftRight(four).AsUint8x32().And(low).AsInt8x32()
-	secondHigh := second.AsUint16x16().ShiftRight(four).AsUint8x32().And(low).AsInt8x32()
+	firstHigh := first.AsUint32x8().ShiftRight(four).AsUint8x32().And(low).AsInt8x32()
+	secondHigh := second.AsUint32x8().ShiftRight(four).AsUint8x32().And(low).AsInt8x32()
 	pair := archsimd.LoadUint8x32(&mistakes.firstHigh).PermuteOrZeroGrouped(firstHigh).
 		And(archsimd.LoadUint8x32(&mistakes.firstLow).PermuteOrZeroGrouped(first.And(low).AsInt8x32())).
 		And(archsimd.LoadUint8x32(&mistakes.secondHigh).PermuteOrZeroGrouped(secondHigh))
 	// Bit 7 must be set exactly where a third or fourth byte of a sequence belongs.
-	third := archsimd.LoadUint8x32((*[32]uint8)(window[1:])).SubSaturated(archsimd.BroadcastUint8x32(0xE0 - 0x80))
-	fourth := archsimd.LoadUint8x32((*[32]uint8)(window[:])).SubSaturated(archsimd.BroadcastUint8x32(0xF0 - 0x80))
-	return third.Or(fourth).And(archsimd.BroadcastUint8x32(0x80)).Xor(pair)
+	third := archsimd.LoadUint8x32((*[32]uint8)(window[1:])).SubSaturated(archsimd.LoadUint8x32(&constants.third))
+	fourth := archsimd.LoadUint8x32((*[32]uint8)(window[:])).SubSaturated(archsimd.LoadUint8x32(&constants.fourth))
+	return third.Or(fourth).And(archsimd.LoadUint8x32(&constants.top)).Xor(pair).Or(wrong)
 }

@@ -10,7 +10,7 @@ var edges = []byte("\x00\"\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\x
 
 // TestValidText tries every combination of four edges at places around the ends of blocks.
 func TestValidText(t *testing.T) {
-	for _, size := range []int{66, 101} {
+	for _, size := range []int{35, 66, 101, 133} {
 		text := make([]byte, size)
 		for _, at := range []int{0, 1, 3, 29, 32, 33, 34, 61, 62, 63, size - 4} {
 			if at+4 > size {
@@ -18,6 +18,9 @@ func TestValidText(t *testing.T) {
 			}
 			for i := range text {
 				text[i] = 'a'
+			}
+			if size == 101 && at > 1 { // not ASCII from the start
+				copy(text, "é")
 			}
 			for n := range len(edges) * len(edges) * len(edges) * len(edges) {
 				if n%7 != at%7 {
