@@ -8,6 +8,6 @@
 // A line goes through the Framer, which cuts it out, and Parse, which judges and sorts it. Parse walks
 // the envelope and params name by name (parse.go, name.go, usual.go), skips values (scanner.go,
 // string.go, number.go) and checks UTF-8 last (utf8.go). Built with GOEXPERIMENT=simd on amd64, long
-// strings, UTF-8 and containers of 72 bytes and more are scanned with AVX2 where the machine has it
+// strings, UTF-8 and containers of 40 bytes and more are scanned with AVX2 where the machine has it, or AVX-512
 // (the files _simd.go); plain.go stands in elsewhere, with the same answers.
 package codec

@@ -8,13 +8,13 @@ import (
 )
 
 // This file judges a container 64 bytes at a time: each rule of the grammar is arithmetic on words with
-// one bit a byte, so that only brackets, literals and escapes are looked at one by one. Whatever a byte
-// demands of the bytes behind it crosses into the next block as a carry.
+// one bit a byte, so that only what is rare is looked at byte by byte. Whatever a byte demands of the
+// bytes behind it crosses into the next block as a carry.
 
 // denseBytesMin is from how many bytes on a container is judged in blocks.
 var denseBytesMin = func() int {
 	if hasAVX2 {
-		return 72
+		return 40
 	}
 	return math.MaxInt
 }()
@@ -22,256 +22,172 @@ var denseBytesMin = func() int {
 // walk is what is known at the end of a block. Fields that say "bit 0" are 0 or 1 and concern the first
 // byte of the next block.
 type walk struct {
-	block
+	b     []byte
+	at    int // where the block begins
 	open  nesting
 	depth int
+	limit int    // up to how many levels one more fits depth and the word of open
+	alive uint64 // the bytes of the next block that count
+	rare  uint64 // not 0 when the block has backslashes or control characters
+	high  uint64 // not 0 when some bytes so far are not ASCII
 
-	object   uint64 // all ones when the innermost open container is an object
+	quote    uint64 // quotes of the last block
 	inString uint64 // all ones inside a string
 	inName   uint64 // bit 0: the string is a member name
 	escaped  uint64 // bit 0: behind a backslash
-	literal  uint64 // the first bytes that belong to true, false or null
 	scalar   uint64 // bit 0: behind a byte of a number or literal
 
-	// Bit 0: the next byte that is no white space must be …
-	end   uint64 // a comma or closing bracket
-	colon uint64 // a colon
-	value uint64 // the start of a value
-	name  uint64 // the start of a name
-	empty uint64 // … or may be a closing bracket instead
+	// Bit 0: the last byte that is no white space was …
+	separator uint64 // a comma or opening bracket
+	opener    uint64 // an opening bracket
+	colon     uint64
+	name      uint64 // the end of a name
 	number
+	letters
 }
 
-// skipDense does skipValue's work for the container that opens at b[i].
-func skipDense(b []byte, i, depth int) int {
-	w := walk{depth: depth, value: 1}
-	for i+blockBytes <= len(b) {
-		end, ok := w.step(b, i, (*[blockBytes]uint8)(b[i:]))
-		if !ok {
-			return -1
+// skipDense does skipValue's work for the container that opens at b[i]. high is false when the container
+// is ASCII.
+//
+// The blocks end where b does, so that the first one begins before the container, as a rule.
+func skipDense(b []byte, i, depth int) (end int, high bool) {
+	if i++; depth < 1 || i >= len(b) {
+		return -1, false
+	}
+	blocks := uint(len(b)-i+blockBytes-1) / blockBytes
+	at := len(b) - int(blocks)*blockBytes
+	dead := uint(i-at) & 63
+	var w walk
+	w.b, w.at, w.depth, w.limit = b, at, depth, min(depth, 63)-1
+	w.separator, w.opener, w.alive = 1<<dead, 1<<dead, ^uint64(0)<<dead
+	w.open.word, w.open.level = uint64(b[i-1])>>5&1, 1
+	if at < beforeBytes {
+		var first window
+		copy(first[beforeBytes+dead:], b[i:])
+		if end = w.step(&first); end != 0 {
+			return w.behind(end)
 		}
-		if end != 0 {
-			return end
+		w.at += blockBytes
+	}
+	for rest := b[w.at-beforeBytes:]; len(rest) >= windowBytes; rest = rest[blockBytes:] {
+		if end = w.step((*window)(rest)); end != 0 {
+			return w.behind(end)
 		}
-		i += blockBytes
-		if w.inString != 0 && w.escaped == 0 && w.quote>>32 == 0 { // seems to be a long one
-			i = skipPlain(b, i)
+		w.at += blockBytes
+		if w.inString != 0 && w.quote>>32 == 0 && w.escaped == 0 { // seems to be a long one
+			n, high := plainBlocks(rest[windowBytes:])
+			rest = rest[n:]
+			w.at += n
+			w.high |= high
 		}
 	}
-	var last [blockBytes]uint8
-	for k := copy(last[:], b[i:]); k < blockBytes; k++ {
-		last[k] = ' '
-	}
-	if end, ok := w.step(b, i, &last); ok && end != 0 {
-		return end
-	}
-	return -1
+	return -1, false
 }
 
-// step judges the block text, which is b[at:] filled up with spaces. When the outermost container ends in
-// it, end is the index behind.
-func (w *walk) step(b []byte, at int, text *[blockBytes]uint8) (end int, ok bool) {
-	w.classify(text)
-	escaped := w.escapes()
-	quote := w.quote &^ escaped
+// behind returns skipDense's results when step has returned end.
+func (w *walk) behind(end int) (int, bool) {
+	if end < 0 {
+		return -1, false
+	}
+	return w.at + end, w.high != 0
+}
+
+// step judges the block at w.at. It returns how many bytes of it there are up to the end of the outermost container
+// when that ends in the block, 0 when it goes on, -1 when something is wrong.
+func (w *walk) step(k *window) (end int) {
+	quote, space, comma, colon, open, shut, curly, digit, zero := w.classify(blockOf(k))
+	alive := w.alive
+	w.alive = ^uint64(0)
+	quote &= alive
+	var escaped, control uint64
+	if w.rare|w.escaped != 0 {
+		escaped, control = w.oddities(k, alive)
+		quote &^= escaped
+	}
+	w.quote = quote
 	inString := prefixXor(quote) ^ w.inString
-	opening, closing := quote&inString, quote&^inString
-	outside := ^(inString | closing)
-	space := w.space & outside
-	if w.control&outside != 0 {
-		more, ok := rareSpace(text, w.control&outside)
-		if !ok {
-			return 0, false
-		}
-		space |= more
+	w.inString = negative(inString)
+	outside := ^(inString | quote) & alive
+	space = (space | control) & outside
+	open, shut, comma, colon = open&outside, shut&outside, comma&outside, colon&outside
+
+	object, keep, wrong, simple := w.leaves(open, shut, curly)
+	if !simple {
+		object, keep, wrong = w.brackets(open, shut, curly)
 	}
-	w.block.open &= outside
-	w.close &= outside
-	w.comma &= outside
-	w.block.colon &= outside
-	brackets := w.block.open | w.close
-	object, keep := w.object, ^uint64(0)
-	if brackets != 0 {
-		if object, keep, ok = w.brackets(); !ok {
-			return 0, false
-		}
-		if w.open.level == 0 {
-			end = at + bits.Len64(keep)
-		}
+	if w.open.level == 0 { // nothing behind the end counts
+		end = bits.Len64(keep)
+		inString, outside, escaped, control = inString&keep, outside&keep, escaped&keep, control&keep
+		open, shut, comma, colon, space = open&keep, shut&keep, comma&keep, colon&keep, space&keep
 	}
-	if escaped &= keep; escaped != 0 && !validEscapes(b, at, escaped) {
-		return 0, false
-	}
-	scalar := outside &^ (space | w.comma | w.block.colon | brackets)
-	start := scalar &^ (scalar<<1 + w.scalar)
-	wrong := w.control&inString | w.order(object, inString, opening, closing, space, scalar, start)
-	literal := w.literal
-	if begun := start & keep &^ (w.digit | w.minus); begun|literal != 0 {
-		if literal, ok = w.literals(b, at, begun); !ok {
-			return 0, false
-		}
-	}
-	wrong |= w.numbers(&w.block, text, scalar&^literal, start)
-	w.inString = uint64(int64(inString) >> 63)
+	scalar := outside ^ (space | comma | colon | open | shut)
+	start := (scalar<<1 | w.scalar) ^ scalar
+	start &= scalar
 	w.scalar = scalar >> 63
-	return end, wrong&keep == 0
+
+	separator := comma | open
+	afterSeparator, afterOpen, afterColon := separator<<1|w.separator, open<<1|w.opener, colon<<1|w.colon
+	w.separator, w.opener, w.colon = separator>>63, open>>63, colon>>63
+	if space != 0 {
+		afterSeparator = follow(afterSeparator, space, &w.separator)
+		afterOpen = follow(afterOpen, space, &w.opener)
+		afterColon = follow(afterColon, space, &w.colon)
+	}
+	first := afterOpen&shut ^ afterSeparator // of a value or a name, unless the container is empty
+	name := first & object
+	opening := quote & inString
+	wrong |= opening ^ (start | open) ^ (first | afterColon) | name&(start|open)
+
+	run, carry := bits.Add64(name, inString, w.inName)
+	w.inName = carry
+	name = run & (quote ^ opening) // their ends
+	afterName := name<<1 | w.name
+	if w.name = name >> 63; space != 0 {
+		afterName = follow(afterName, space, &w.name)
+	}
+	wrong |= colon ^ afterName | w.scalars(k, scalar, start, digit, zero)
+	if wrong != 0 || escaped|control != 0 && !w.validOddities(escaped, control, inString) {
+		return -1
+	}
+	return end
 }
 
-// order judges which tokens stand behind which and returns those that must not be where they are. object
-// says before which bytes the innermost container is an object; start is where scalars begin.
-func (w *walk) order(object, inString, opening, closing, space, scalar, start uint64) (wrong uint64) {
-	open, shut, comma, colon := w.block.open, w.close, w.comma, w.block.colon
-	separated := comma | open
-	behind := separated << 1
-	mayShut, emptyCarry := follow(open<<1+w.empty, space)
-	names, nameCarry := follow(behind&object|w.name, space)
-	values, valueCarry := follow(behind&^object|(colon<<1+w.value), space)
-	empty := shut & mayShut
-	names &^= empty
-	values &^= empty
-	wrong = names&^opening | ((opening | start | open) ^ (names | values))
-
-	run, nameGoesOn := bits.Add64(names, inString, w.inName)
-	nameEnd := run & closing
-	colons, colonCarry := follow(nameEnd<<1+w.colon, space)
-	wrong |= colon ^ colons
-
-	done := closing&^nameEnd | shut
-	afterScalar := (scalar<<1 + w.scalar) &^ scalar
-	ends, endCarry := follow(done<<1|afterScalar|w.end, space)
-	wrong |= (comma | shut) ^ (ends | empty)
-
-	w.inName = nameGoesOn
-	w.empty = emptyCarry | open>>63
-	w.name = nameCarry | separated>>63&w.object
-	w.value = valueCarry | separated>>63&^w.object | colon>>63
-	w.colon = colonCarry | nameEnd>>63
-	w.end = endCarry | done>>63
+// scalars judges the bytes of scalar, which belong to literals and numbers that begin where start says. It
+// returns those that are wrong.
+func (w *walk) scalars(k *window, scalar, start, digit, zero uint64) (wrong uint64) {
+	other := scalar &^ digit
+	if begun := start & other; begun|w.word != 0 {
+		literal, mistaken := w.literals(k, begun)
+		other ^= literal
+		scalar ^= literal
+		start &= scalar
+		wrong = mistaken | (literal<<1|w.literal)&scalar
+		w.literal = literal >> 63
+	}
+	if other|w.pending != 0 {
+		more, behindMinus := w.marks(blockOf(k), scalar, digit&scalar, start)
+		wrong |= more
+		start |= behindMinus
+	}
+	// No digit behind a zero that begins a number.
+	zero &= start
+	wrong |= (zero<<1 | w.zeros) & digit
+	w.zeros, w.digits = zero>>63, digit>>63
 	return wrong
 }
 
 // follow returns where the first byte is, from each byte of at on, that is no white space. carry is set
 // when that is in the next block.
-func follow(at, space uint64) (first, carry uint64) {
+func follow(at, space uint64, carry *uint64) (first uint64) {
+	first, more := ripple(at, space)
+	*carry |= more
+	return first
+}
+
+// ripple returns where the first byte is, from each byte of at on, that is no white space. carry is set
+// when that is in the next block.
+func ripple(at, space uint64) (first, carry uint64) {
 	// Adding a one where a run of white space begins makes it ripple to the byte behind the run.
 	run, carry := bits.Add64(at&space, space, 0)
 	return (at | run) &^ space, carry
-}
-
-// prefixXor returns a word whose bit i is the parity of the bits 0 to i of x.
-func prefixXor(x uint64) uint64 {
-	x ^= x << 1
-	x ^= x << 2
-	x ^= x << 4
-	x ^= x << 8
-	x ^= x << 16
-	x ^= x << 32
-	return x
-}
-
-// escapes returns which bytes stand behind a backslash that is not itself behind one.
-func (w *walk) escapes() uint64 {
-	if w.backslash == 0 {
-		escaped := w.escaped
-		w.escaped = 0
-		return escaped
-	}
-	// A run of backslashes escapes what stands at odd distances from its start. Subtracting the start
-	// of the run from the alternating pattern of odd places flips the pattern behind even starts.
-	const odd = 0xAAAAAAAAAAAAAAAA
-	run := w.backslash &^ w.escaped
-	pattern := (run<<1 | odd) - run
-	escaped := pattern ^ odd ^ (w.backslash | w.escaped)
-	w.escaped = (pattern ^ odd) & w.backslash >> 63
-	return escaped
-}
-
-// validEscapes judges the bytes behind backslashes.
-func validEscapes(b []byte, at int, escaped uint64) bool {
-	for ; escaped != 0; escaped &= escaped - 1 {
-		if i := at + bits.TrailingZeros64(escaped); i >= len(b) || skipEscape(b, i-1) < 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// rareSpace judges control characters outside strings: tabs and line ends are white space.
-func rareSpace(text *[blockBytes]uint8, control uint64) (space uint64, ok bool) {
-	for rest := control; rest != 0; rest &= rest - 1 {
-		switch text[bits.TrailingZeros64(rest)&63] {
-		case '\t', '\r', '\n':
-		default:
-			return 0, false
-		}
-	}
-	return control, true
-}
-
-// brackets follows the containers through a block. It returns for each byte whether the innermost
-// container before it is an object, and the bytes of the block up to the end of the outermost container.
-//
-// Which way a bracket goes is hard to predict, so that both ways are computed and one is taken.
-func (w *walk) brackets() (object, keep uint64, ok bool) {
-	n := &w.open
-	leaf := w.leaves()
-	brackets := (w.block.open | w.close) &^ leaf.brackets
-	keep, object = ^uint64(0), w.object
-	var wrong uint64 // bit 0: closed by the wrong bracket
-	for ; brackets != 0; brackets &= brackets - 1 {
-		i := bits.TrailingZeros64(brackets) & 63
-		isObject := w.curly >> i & 1
-		opens := w.block.open >> i & 1
-		wrong |= (n.word ^ isObject) &^ opens
-		if n.level&63 == 0 && opens != 0 {
-			n.spill(n.word)
-		}
-		popped, pushed := n.word>>1, n.word<<1|isObject
-		n.word = popped ^ (popped^pushed)&-opens
-		if n.level += int(opens<<1) - 1; n.level&63 == 0 {
-			if n.level == 0 {
-				keep = ^uint64(0) >> (63 - i)
-				break
-			}
-			if opens == 0 {
-				n.word = n.unspill()
-			}
-		}
-		if n.level > w.depth {
-			return 0, 0, false
-		}
-		w.object = -(n.word & 1)
-		above := ^uint64(1) << i
-		object = object&^above | w.object&above
-	}
-	return object&^leaf.inside | leaf.objects, keep, wrong&1|leaf.wrong&keep == 0
-}
-
-// leaves are the containers that begin and end in a block with no other in them.
-type leaves struct {
-	brackets uint64 // that make them
-	inside   uint64 // bytes before which one of them is the innermost container
-	objects  uint64 // those of them that are in objects
-	wrong    uint64 // brackets that do not fit their partner
-}
-
-// leaves finds the leaves of a block where that is simple: when no container begins in another that
-// begins in the same block.
-func (w *walk) leaves() (l leaves) {
-	open, brackets := w.block.open, w.block.open|w.close
-	next, last := follow(open<<1, ^brackets)
-	if next&open != 0 || w.open.level == 0 || w.open.level >= w.depth {
-		return l
-	}
-	shut := next & brackets
-	if last != 0 || open>>63 != 0 { // the last one goes on behind the block
-		open ^= 1 << 63 >> bits.LeadingZeros64(open)
-	}
-	next, _ = follow(open&w.curly<<1, ^brackets)
-	curlyShut := shut & w.curly
-	l.brackets = open | shut
-	l.inside = (shut - open) << 1
-	l.objects = (curlyShut - open&w.curly) << 1
-	l.wrong = next ^ curlyShut
-	return l
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // walked gives skipValue's answer without blocks.
@@ -17,25 +18,42 @@ func walked(b []byte, i, depth int) int {
 	return skipValue(b, i, depth)
 }
 
-// agree compares the two ways for the container at text[at].
+// agree compares the ways for the container at text[at]: one by one, in blocks with AVX2 and with AVX-512.
 func agree(t *testing.T, text string, at, depth int) {
 	t.Helper()
-	got, want := skipDense([]byte(text), at, depth), walked([]byte(text), at, depth)
+	want := walked([]byte(text), at, depth)
+	got, high := skipDense([]byte(text), at, depth)
 	if got != want {
 		t.Fatalf("depth %d, from %d: in blocks %d, one by one %d: %q", depth, at, got, want, text)
 	}
+	if hasWide {
+		hasWide = false
+		narrow, narrowHigh := skipDense([]byte(text), at, depth)
+		hasWide = true
+		if narrow != got || narrowHigh != high {
+			t.Fatalf("depth %d, from %d: AVX2 %d %v, AVX-512 %d %v: %q", depth, at, narrow, narrowHigh, got, high, text)
+		}
+	}
+	if want >= 0 && !utf8.ValidString(text[at:want]) {
+		if want = -1; !high {
+			t.Fatalf("not ASCII: %q", text)
+		}
+	}
+	if got := SkipValue([]byte(text), at, depth); got != want {
+		t.Fatalf("depth %d, from %d: SkipValue says %d, want %d: %q", depth, at, got, want, text)
+	}
 }
 
-// TestDenseLists judges every line of the grammar's lists inside an array, at every place relative to a
-// block, with more behind the array.
+// TestDenseLists judges every line of the grammar's lists inside an array, at every place relative to the end
+// of the text, from which blocks are counted, and with more behind the array.
 func TestDenseLists(t *testing.T) {
 	for _, lists := range []map[string][]string{accepted, refused} {
 		for _, lines := range lists {
 			for _, line := range lines {
 				for pad := range 66 {
-					agree(t, "["+strings.Repeat(" ", pad)+line+"]", 0, 128)
-					agree(t, `{"`+strings.Repeat("p", pad)+`":`+line+`,"b":`+line+"}}", 0, 128)
-					agree(t, `[[`+strings.Repeat("1,", pad/2)+line+`],{"x" : `+line+" } ]"+strings.Repeat(`,1]"x`, 20), 0, 128)
+					agree(t, "["+line+strings.Repeat(" ", pad)+"]", 0, 128)
+					agree(t, `{"a":`+line+`,"`+strings.Repeat("p", pad)+`":`+line+"}}", 0, 128)
+					agree(t, `[[`+strings.Repeat("1,", pad)+line+`],{"x" : `+line+" } ]"+strings.Repeat(`,1]"x`, pad/2), 0, 128)
 				}
 			}
 		}
@@ -64,7 +82,7 @@ func TestDenseMutants(t *testing.T) {
 	const damage = "\"\"\\{}[],:  \t\x00\x1f0123459-+.eEtfnrulasx\xff\xe9"
 	refusals := 0
 	for range 30000 {
-		text := denseBody(r, 65+r.IntN(400))
+		text := payloads[r.IntN(4)].make(r, 40+r.IntN(400))
 		if r.IntN(2) == 0 {
 			text = append([]byte("["), append(append(escapedBody(r, r.IntN(200)), ','), append(text, ']')...)...)
 		}
@@ -117,9 +135,9 @@ func TestDenseCorpus(t *testing.T) {
 
 // TestWithoutAVX2 runs this build's answers on a machine without AVX2.
 func TestWithoutAVX2(t *testing.T) {
-	avx2, dense := hasAVX2, denseBytesMin
-	hasAVX2, denseBytesMin = false, math.MaxInt
-	defer func() { hasAVX2, denseBytesMin = avx2, dense }()
+	avx2, wide, dense := hasAVX2, hasWide, denseBytesMin
+	hasAVX2, hasWide, denseBytesMin = false, false, math.MaxInt
+	defer func() { hasAVX2, hasWide, denseBytesMin = avx2, wide, dense }()
 	t.Run("grammar", TestGrammar)
 	t.Run("every offset", TestGrammarAtEveryOffset)
 	t.Run("parse", TestParse)

@@ -21,7 +21,7 @@ var accepted = map[string][]string{
 
 var refused = map[string][]string{
 	"nothing": {"", " ", "\t", "\r"},
-	"literal": {`nul`, `nulll`, `NULL`, `True`, `tru`, `fals`, `falsee`, `nullnull`, `n`, `t`, `f`, `NaN`, `Infinity`, `-Infinity`, `undefined`, `None`, `truefalse`},
+	"literal": {`nul`, `nulll`, `NULL`, `True`, `tru`, `fals`, `falsee`, `nullnull`, `n`, `t`, `f`, `NaN`, `Infinity`, `-Infinity`, `undefined`, `None`, `truefalse`, `true1`, `null0`, `false-1`, `1true`, `-true`},
 	"number": {`01`, `-01`, `00`, `1.`, `.1`, `-.1`, `-`, `+1`, `1e`, `1e+`, `1e-`, `1E`, `1.e1`, `0x10`, `1_000`, `1a`, `- 1`, `--1`, `1..2`, `1.2.3`, `1e1.5`, `1e1e1`,
 		"1\x00", `0.`, `-0.`, `1 2`, `[1.]`, `[01]`, `[-]`, `{"a":1.}`, `１`, `1+1`, `1-`, `[1-]`, `[1+2]`, `[1.5.5]`, `[1e]`},
 	"string": {`"`, `"a`, `"\"`, `"a\"`, `'a'`, "\"a\tb\"", "\"\x00\"", "\"\x1f\"", "\"a\nb\"", "\"a\rb\"", `""a`, `"a""b"`, `a`, `"a" "b"`, "\"1234567\x01\"", "\"12345678\x01\"",

@@ -2,36 +2,67 @@
 
 package codec
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "simd/archsimd"
 
-// words holds true, false and null by bits 3 and 4 of their first characters, which differ.
-var words = [4]struct{ text, mask, bits uint64 }{
-	't' >> 3 & 3: {'t' | 'r'<<8 | 'u'<<16 | 'e'<<24, 0xFFFFFFFF, 0xF},
-	'n' >> 3 & 3: {'n' | 'u'<<8 | 'l'<<16 | 'l'<<24, 0xFFFFFFFF, 0xF},
-	'f' >> 3 & 3: {'f' | 'a'<<8 | 'l'<<16 | 's'<<24 | 'e'<<32, 0xFFFFFFFFFF, 0x1F},
-	3:            {1, 0, 0}, // never equal
+// letters carries what literals demand from one block to the next.
+type letters struct {
+	word, f uint64 // where the last block had words begin, and false
+	literal uint64 // bit 0: behind a word
 }
 
-// literals judges the scalars that begin where starts says and are no numbers. It returns the bytes of
-// this block that belong to them.
-//
-// No branch tells the three words apart, because none could be predicted.
-func (w *walk) literals(b []byte, at int, starts uint64) (literal uint64, ok bool) {
-	literal, w.literal = w.literal, 0
-	var wrong uint64
-	for ; starts != 0; starts &= starts - 1 {
-		i := bits.TrailingZeros64(starts) & 63
-		if at+i+5 > len(b) { // a bracket is still to come
-			return 0, false
-		}
-		text := b[at+i : at+i+5]
-		word := &words[text[0]>>3&3]
-		wrong |= (uint64(binary.LittleEndian.Uint32(text))|uint64(text[4])<<32)&word.mask ^ word.text
-		literal |= word.bits << i
-		w.literal = word.bits >> 1 >> (63 - i)
+// In true, false and null the second letter follows from the first, and each further one from that two
+// before it. Row k of spelling holds which letter stands k bytes behind another, by the low half of that
+// other one, once for each quarter of a block. In row 0 first letters find themselves, and no other byte.
+var spelling = func() (all [3][blockBytes]uint8) {
+	for i := range all[0] {
+		all[0][i] = 0xFF
 	}
-	return literal, wrong == 0
+	for _, word := range []string{"true", "false", "null"} {
+		all[0][word[0]&15] = word[0]
+		all[1][word[0]&15] = word[1]
+		for i := 2; i < len(word); i++ {
+			all[2][word[i-2]&15] = word[i]
+		}
+	}
+	for i := range all {
+		for k := 16; k < blockBytes; k += 16 {
+			copy(all[i][k:], all[i][:16])
+		}
+	}
+	return all
+}()
+
+// spelled returns which bytes may begin a word, which are the right ones behind a first letter, which are the
+// right ones two behind a letter, and which are f.
+func spelled(k *window) (first, second, other, f uint64) {
+	if hasWide {
+		return spelledWide(k)
+	}
+	lo, hi := halves(blockOf(k))
+	lo1, hi1 := halves((*[blockBytes]uint8)(k[beforeBytes-1:]))
+	lo2, hi2 := halves((*[blockBytes]uint8)(k[beforeBytes-2:]))
+	first = join(follows(lo, 0, lo), follows(hi, 0, hi))
+	second = join(follows(lo1, 1, lo), follows(hi1, 1, hi))
+	other = join(follows(lo2, 2, lo), follows(hi2, 2, hi))
+	f = equal(lo, hi, fRow)
+	archsimd.ClearAVXUpperBits()
+	return first, second, other, f
+}
+
+// follows returns which letters are what row k says, by the bytes k before them.
+func follows(before archsimd.Uint8x32, k int, letter archsimd.Uint8x32) archsimd.Mask8x32 {
+	return archsimd.LoadUint8x32((*[32]uint8)(spelling[k][:])).PermuteOrZeroGrouped(before.AsInt8x32()).Equal(letter)
+}
+
+// literals judges the words that begin where starts says. It returns the bytes of this block that belong to
+// them and those that are wrong. What does not begin like a word is left to numbers.
+func (w *walk) literals(k *window, starts uint64) (literal, wrong uint64) {
+	first, second, other, f := spelled(k)
+	f &= starts
+	word := starts & first
+	at1 := word<<1 | w.word>>63
+	at23 := word<<2 | w.word>>62 | word<<3 | w.word>>61
+	at4 := f<<4 | w.f>>60
+	w.word, w.f = word, f
+	return word | at1 | at23 | at4, at1&^second | (at23|at4)&^other
 }

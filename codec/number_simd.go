@@ -6,14 +6,8 @@ import "math/bits"
 
 // number carries what numbers demand from one block to the next; each field is 0 or 1.
 type number struct {
-	any  uint64 // the last byte belonged to a number
-	zero uint64 // it was a zero that no digit may follow
-	marked
-}
-
-// marked is the part for numbers with more than digits.
-type marked struct {
-	digits        uint64 // the last byte was a digit, and likewise
+	zeros         uint64 // the last byte was a zero that no digit may follow
+	digits        uint64 // it was a digit, and likewise below
 	dot           uint64
 	sign          uint64
 	exponent      uint64
@@ -21,33 +15,15 @@ type marked struct {
 	first         uint64 // a minus at the start
 	fraction      uint64 // a digit of a fraction
 	exponentDigit uint64
-}
-
-// numbers judges the bytes of scalar, which belong to numbers, in text; start says where scalars begin.
-// It returns the bytes that must not be where they are.
-func (n *number) numbers(k *block, text *[blockBytes]uint8, scalar, start uint64) (wrong uint64) {
-	digit := k.digit & scalar
-	begin := scalar &^ (scalar<<1 + n.any)
-	wrong = begin &^ start // glued to a literal
-	var leading uint64
-	if digit != scalar || n.dot|n.sign|n.exponent|n.fraction|n.exponentDigit != 0 {
-		var more uint64
-		more, leading = n.marks(text, scalar, digit, k.minus&scalar, begin)
-		wrong |= more
-	}
-	// No digit behind a zero that begins a number.
-	zero := k.zero & digit & (begin | leading)
-	wrong |= (zero<<1 + n.zero) & digit
-	n.any, n.zero, n.digits = scalar>>63, zero>>63, digit>>63
-	return wrong
+	pending       uint64 // not 0 when one of them but digits is 1
 }
 
 // marks does the part of numbers that is about signs, dots and exponents. leading are the bytes behind a
 // minus that begins a number.
-func (n *marked) marks(text *[blockBytes]uint8, scalar, digit, minus, begin uint64) (wrong, leading uint64) {
+func (n *number) marks(text *[blockBytes]uint8, scalar, digit, begin uint64) (wrong, leading uint64) {
 	var k marks
 	k.classify(text)
-	dot, plus, exponent := k.dot&scalar, k.plus&scalar, k.exponent&scalar
+	minus, dot, plus, exponent := k.minus&scalar, k.dot&scalar, k.plus&scalar, k.exponent&scalar
 	sign := minus | plus
 	wrong = scalar &^ (digit | dot | sign | exponent)
 
@@ -70,5 +46,6 @@ func (n *marked) marks(text *[blockBytes]uint8, scalar, digit, minus, begin uint
 	n.dot, n.sign, n.exponent = dot>>63, sign>>63, exponent>>63
 	n.exponentSign, n.first = exponentSign>>63, begin&minus>>63
 	n.fraction, n.exponentDigit = fraction, exponentDigit
+	n.pending = n.dot | n.sign | n.exponent | n.exponentSign | n.first | fraction | exponentDigit
 	return wrong, leading
 }

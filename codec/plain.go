@@ -13,7 +13,7 @@ import (
 // skipPlain returns an index from i on, up to which the inside of a string needs no look.
 func skipPlain(_ []byte, i int) int { return i }
 
-// skipASCII returns an index up to which b is ASCII; len(b) means that all of it is.
+// skipASCII returns the index of the first byte of b that is not ASCII, len(b) when there is none.
 func skipASCII(b []byte) int { return skipASCIIWords(b, 0) }
 
 // validFrom reports whether b is UTF-8 from b[i] on.
@@ -23,4 +23,7 @@ func validFrom(b []byte, i int) bool { return utf8.Valid(b[i:]) }
 const denseBytesMin = math.MaxInt
 
 // skipDense is never called.
-func skipDense(_ []byte, _, _ int) int { return -1 }
+func skipDense(_ []byte, _, _ int) (end int, high bool) { return -1, false }
+
+// skipText is never called.
+func skipText(_ []byte, _ int) (end int, high bool) { return 0, false }

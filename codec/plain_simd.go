@@ -3,6 +3,7 @@
 package codec
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"simd/archsimd"
 )
@@ -46,8 +47,7 @@ func skipPlain(b []byte, i int) int {
 	return i
 }
 
-// skipASCII returns the index of the first byte of b that is not ASCII, or one shortly before it; len(b)
-// means that all of b is ASCII.
+// skipASCII returns the index of the first byte of b that is not ASCII, len(b) when there is none.
 func skipASCII(b []byte) int {
 	if !hasAVX2 || len(b) < 64 {
 		return skipASCIIWords(b, 0)
@@ -62,4 +62,32 @@ func skipASCII(b []byte) int {
 	}
 	archsimd.ClearAVXUpperBits()
 	return skipASCIIWords(b, len(b)-len(rest))
+}
+
+// skipText returns the index behind the container at b[i] if that is an object of one member, a long
+// string, and 0 when it is anything else: so text is often sent. Nothing may be wrong with it. high is false
+// when it is ASCII.
+func skipText(b []byte, i int) (end int, high bool) {
+	const nameBytes, plainBytes = 8, 32
+	if i+nameBytes+plainBytes+5 > len(b) || b[i] != '{' || b[i+1] != '"' {
+		return 0, false
+	}
+	name := binary.LittleEndian.Uint64(b[i+2:])
+	hit := special(name)
+	i += 2 + bits.TrailingZeros64(hit)>>3 // behind the name
+	if hit == 0 || b[i] != '"' || b[i+1] != ':' || b[i+2] != '"' {
+		return 0, false
+	}
+	i += 3
+	v := archsimd.LoadUint8x32((*[plainBytes]uint8)(b[i:]))
+	hits := v.Equal(row(quoteRow)).Or(v.Equal(row(backslashRow))).Or(v.Min(row(controlRow)).Equal(v)).ToBits()
+	archsimd.ClearAVXUpperBits()
+	if hits != 0 {
+		return 0, false
+	}
+	n, more := plainBlocks(b[i:])
+	if end = skipString(b, i+n); end < 0 || end >= len(b) || b[end] != '}' {
+		return 0, false
+	}
+	return end + 1, name&highs|more != 0 || skipASCII(b[i+n:end]) < end-i-n
 }

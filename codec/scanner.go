@@ -79,7 +79,8 @@ value:
 			return -1
 		}
 		if open.level == 0 && len(b)-i >= denseBytesMin {
-			return skipDense(b, i, depth)
+			end, _ := skipDense(b, i, depth)
+			return end
 		}
 		i = skipSpace(b, i+1)
 		if i < len(b) && b[i] == c+2 { // '}' is '{'+2, ']' is '['+2
