@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,54 +50,6 @@ type ask struct {
 	number  int
 	since   time.Time
 	answer  chan message // nil: nobody waits
-}
-
-// message is any line from the relay, as far as a client looks.
-type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params struct {
-		ServiceID, SenderClientID, Reason string
-		Params                            json.RawMessage
-		ID                                json.RawMessage
-		Count                             int
-		ServerSeq                         uint64
-		Action                            action
-	} `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  *failure        `json:"error"`
-}
-
-type action struct {
-	Type, ServiceID string
-	Service         *entry
-}
-
-type entry struct {
-	ServiceID, ClientID string
-	Metadata            json.RawMessage
-}
-
-type failure struct {
-	Code int
-	Data struct{ Delivered, Limit string }
-}
-
-// handshake is the result of initialize or reconnect.
-type handshake struct {
-	Type      string
-	Snapshots []snapshot
-	Actions   []struct {
-		Action    action
-		ServerSeq uint64
-	}
-	Meta map[string]any `json:"_meta"`
-}
-
-type snapshot struct {
-	Resource string
-	State    struct{ Services []entry }
-	FromSeq  uint64
 }
 
 var errRefused = errors.New("refused")
@@ -360,32 +311,6 @@ func (c *Client) Stall(d time.Duration) {
 
 // Gone is closed when the connection has ended.
 func (c *Client) Gone() <-chan struct{} { return c.gone }
-
-// payload is what the n-th message of a connection to a service carries.
-func payload(number int64, service string, n int) string {
-	return `{"from":` + strconv.FormatInt(number, 10) + `,"to":"` + service + `","n":` + strconv.Itoa(n) + `}`
-}
-
-// parsePayload reads a payload.
-func parsePayload(text string) (from int64, to string, n int, err error) {
-	var p struct {
-		From int64
-		To   string
-		N    int
-	}
-	if strings.HasPrefix(text, `{"from":`) { // the quick way
-		rest := text[len(`{"from":`):]
-		number, rest, _ := strings.Cut(rest, `,"to":"`)
-		p.To, rest, _ = strings.Cut(rest, `","n":`)
-		p.From, err = strconv.ParseInt(number, 10, 64)
-		if err == nil {
-			p.N, err = strconv.Atoi(strings.TrimSuffix(rest, "}"))
-		}
-		return p.From, p.To, p.N, err
-	}
-	err = json.Unmarshal([]byte(text), &p)
-	return p.From, p.To, p.N, err
-}
 
 // Abuse tells the books that something is done to the connection for which the relay may close it.
 func (c *Client) Abuse() { c.abused.Store(true) }
