@@ -13,7 +13,7 @@ import (
 
 var (
 	simSeed  = flag.Int64("seed", -1, "TestSim: run this seed alone")
-	simRuns  = flag.Int("runs", 10000, "TestSim: how many seeds to run")
+	simRuns  = flag.Int("runs", usualRuns, "TestSim: how many seeds to run")
 	simFirst = flag.Uint64("first", 0, "TestSim: the first seed")
 	simSteps = flag.Int("steps", 0, "TestSim: operations of a run, 0 for the usual number")
 	simFor   = flag.Duration("for", 0, "TestSim: go on with further seeds for this long")
