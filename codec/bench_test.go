@@ -118,6 +118,7 @@ func BenchmarkParse(b *testing.B) {
 				b.SetBytes(int64(total / len(lines)))
 				var m Message
 				i := 0
+				before := userTime()
 				for b.Loop() {
 					if !Parse(lines[i], 128, &m) {
 						b.Fatalf("refused %s", lines[i])
@@ -126,6 +127,7 @@ func BenchmarkParse(b *testing.B) {
 						i = 0
 					}
 				}
+				b.ReportMetric(float64(userTime()-before)/float64(b.N), "cpu-ns/op")
 			})
 		}
 	}
@@ -145,12 +147,14 @@ func BenchmarkParseCalls(b *testing.B) {
 		b.Run(format.name+"/16", func(b *testing.B) {
 			var m Message
 			i := 0
+			before := userTime()
 			for b.Loop() {
 				if !Parse(lines[i&511], 128, &m) {
 					b.Fatalf("refused %s", lines[i&511])
 				}
 				i++
 			}
+			b.ReportMetric(float64(userTime()-before)/float64(b.N), "cpu-ns/op")
 		})
 	}
 }

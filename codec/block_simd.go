@@ -54,9 +54,6 @@ const (
 // shut are brackets of either shape; curly tells those of objects, and means nothing elsewhere. What is rare
 // is noted in w only. No register is left half dirty.
 func (w *walk) classify(text *[blockBytes]uint8) (quote, space, comma, colon, open, shut, curly, digit, zero uint64) {
-	if hasWide {
-		return w.classifyWide(text)
-	}
 	lo, hi := halves(text)
 	w.high |= uint64(lo.Or(hi).AsInt8x32().Less(archsimd.Int8x32{}).ToBits())
 	backslash, most, least := row(backslashRow), row(controlRow), lo.Min(hi)

@@ -11,7 +11,7 @@ import (
 // one bit a byte, so that only what is rare is looked at byte by byte. Whatever a byte demands of the
 // bytes behind it crosses into the next block as a carry.
 
-// denseBytesMin is from how many bytes on a container is judged in blocks.
+// denseBytesMin is from how many bytes on, to the end of the line, a container is judged in blocks.
 var denseBytesMin = func() int {
 	if hasAVX2 {
 		return 40
@@ -95,7 +95,12 @@ func (w *walk) behind(end int) (int, bool) {
 // step judges the block at w.at. It returns how many bytes of it there are up to the end of the outermost container
 // when that ends in the block, 0 when it goes on, -1 when something is wrong.
 func (w *walk) step(k *window) (end int) {
-	quote, space, comma, colon, open, shut, curly, digit, zero := w.classify(blockOf(k))
+	var quote, space, comma, colon, open, shut, curly, digit, zero uint64
+	if hasWide {
+		quote, space, comma, colon, open, shut, curly, digit, zero = w.classifyWide(blockOf(k))
+	} else {
+		quote, space, comma, colon, open, shut, curly, digit, zero = w.classify(blockOf(k))
+	}
 	alive := w.alive
 	w.alive = ^uint64(0)
 	quote &= alive

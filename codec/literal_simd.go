@@ -35,9 +35,6 @@ var spelling = func() (all [3][blockBytes]uint8) {
 // spelled returns which bytes may begin a word, which are the right ones behind a first letter, which are the
 // right ones two behind a letter, and which are f.
 func spelled(k *window) (first, second, other, f uint64) {
-	if hasWide {
-		return spelledWide(k)
-	}
 	lo, hi := halves(blockOf(k))
 	lo1, hi1 := halves((*[blockBytes]uint8)(k[beforeBytes-1:]))
 	lo2, hi2 := halves((*[blockBytes]uint8)(k[beforeBytes-2:]))
@@ -57,7 +54,12 @@ func follows(before archsimd.Uint8x32, k int, letter archsimd.Uint8x32) archsimd
 // literals judges the words that begin where starts says. It returns the bytes of this block that belong to
 // them and those that are wrong. What does not begin like a word is left to numbers.
 func (w *walk) literals(k *window, starts uint64) (literal, wrong uint64) {
-	first, second, other, f := spelled(k)
+	var first, second, other, f uint64
+	if hasWide {
+		first, second, other, f = spelledWide(k)
+	} else {
+		first, second, other, f = spelled(k)
+	}
 	f &= starts
 	word := starts & first
 	at1 := word<<1 | w.word>>63

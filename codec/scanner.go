@@ -63,6 +63,10 @@ func (n *nesting) unspill() uint64 {
 	return word
 }
 
+// behindBytes is how many bytes stand behind a value in the middle of a line, for the choice of a way to
+// skip it.
+const behindBytes = 32
+
 // skipValue validates the JSON value that starts at b[i] and returns the index behind it, -1 when it is
 // invalid or nests more than depth containers.
 func skipValue(b []byte, i, depth int) int {
@@ -78,7 +82,7 @@ value:
 		if open.level >= depth {
 			return -1
 		}
-		if open.level == 0 && len(b)-i >= denseBytesMin {
+		if open.level == 0 && len(b)-i-denseBytesMin >= behindBytes {
 			end, _ := skipDense(b, i, depth)
 			return end
 		}
