@@ -158,7 +158,7 @@ func (g *generator) line(text string) Line {
 func (g *generator) burst() Op {
 	c := g.sender()
 	l := g.line(g.speech(c))
-	l.Repeat = one(g, 20, 20, 20, 270)
+	l.Repeat = min(one(g, 20, 20, 20, 270), 1+100_000/(len(g.model.names.fill(l.Text))+1))
 	return Op{Kind: OpSend, End: c.number, Lines: []Line{l}}
 }
 

@@ -74,7 +74,7 @@ func Run(choices Choices, opt Options) *Failure {
 		steps = 40
 	}
 	g := &generator{Choices: choices, world: r.world, model: r.model, steps: steps, theme: theme(choices.Pick(int(themes)))}
-	for g.step = 0; g.step < steps; g.step++ {
+	for g.step = 0; g.step < steps && !r.over; g.step++ {
 		op := g.next()
 		script.Ops = append(script.Ops, op)
 		if f := r.do(len(script.Ops)-1, op); f != nil {
@@ -105,7 +105,12 @@ type run struct {
 	model  *model
 	tape   *tape
 	check  func(*relay.Core) error
+	over   bool // nothing more is to be done
 }
+
+// enough is what the world panics with when an output gets so long that the core no longer shows all of it:
+// the run ends there, without a complaint.
+type enough struct{}
 
 // broken is what the model and the world panic with when something is not as it must be.
 type broken string
@@ -124,6 +129,9 @@ func begin(script *Script, opt Options) (*run, *Failure) {
 
 // do carries out one operation.
 func (r *run) do(i int, op Op) (f *Failure) {
+	if r.over {
+		return nil
+	}
 	defer r.rescue(i, &f)
 	r.perform(op)
 	r.after()
@@ -134,6 +142,9 @@ func (r *run) do(i int, op Op) (f *Failure) {
 func (r *run) rescue(i int, f **Failure) {
 	v := recover()
 	if v == nil {
+		return
+	}
+	if _, r.over = v.(enough); r.over {
 		return
 	}
 	reason, ok := v.(broken)
@@ -157,6 +168,9 @@ func (r *run) after() {
 
 // finish closes every connection, waits for what runs out and asserts that nothing is left.
 func (r *run) finish(i int) (f *Failure) {
+	if r.over {
+		return nil
+	}
 	defer r.rescue(i, &f)
 	for _, e := range r.world.ends {
 		if e.open {

@@ -31,6 +31,10 @@ type end struct {
 	seen    []string
 }
 
+// outputMax is how much output of a connection the core shows at once, less what one line may add: what comes
+// after is in another buffer, which Take returns later.
+const outputMax = 900 << 10
+
 // world runs the core the way the loop does, and shows all of its output to the model before any of it
 // is taken.
 type world struct {
@@ -97,6 +101,9 @@ func (w *world) see(e *end) {
 		must(len(e.waiting) == 0 || step == relay.Close, "%s: %d bytes of output are gone", e.name, len(e.waiting))
 		e.waiting = nil
 		return
+	}
+	if len(out) > outputMax {
+		panic(enough{})
 	}
 	known := len(e.waiting)
 	if !bytes.HasPrefix(out, e.waiting) {
