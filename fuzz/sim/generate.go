@@ -63,6 +63,19 @@ func (g *generator) next() Op {
 		return Op{Kind: OpDrain}
 	}
 	e := g.anyEnd()
+	switch g.Pick(60) {
+	case 0, 1:
+		return Op{Kind: OpRetry, End: g.stalled().number, Room: one(g, 0, 1, 30, 300, 20000)}
+	case 2, 3:
+		c := g.model.conns[len(g.model.conns)-1]
+		if !c.spoke && len(g.model.config.Principals) > 0 {
+			return Op{Kind: OpCertify, End: c.number, Info: relay.PeerInfo{CertNames: []string{one(g, "cn-c", "cn-x")}}}
+		}
+	case 4:
+		if g.Pick(5) == 0 {
+			return Op{Kind: OpViolate, End: e.number}
+		}
+	}
 	switch weighted(g, opWeights[g.theme]) {
 	case 0:
 		return g.send(g.sender(), 1)

@@ -35,6 +35,7 @@ type conn struct {
 	in    []byte // the line that has not ended
 	peak  int    // the most that it ever had: memory for it is kept
 	later bool   // the first line is over
+	spoke bool   // something has come from it
 
 	client     string // clientId
 	version    string

@@ -19,6 +19,9 @@ const (
 	OpHalf  // the peer shuts down its sending side
 	OpStall // the transport takes nothing any more
 	OpUnstall
+	OpRetry   // output is offered again, although the transport has not asked for it
+	OpCertify // the transport has learned late what a client certificate proves
+	OpViolate // the peer has broken the rules of its transport
 	OpTick
 	OpReload
 	OpDrain
@@ -29,11 +32,11 @@ type Op struct {
 	Kind OpKind
 	End  int // the number of the connection
 
-	Info   relay.PeerInfo // OpOpen
+	Info   relay.PeerInfo // OpOpen; OpCertify: the names
 	Lines  []Line         // OpSend
 	Cuts   []int          // OpSend: where the bytes are cut into reads, modulo their number
 	Hold   int            // OpSend: bytes at the end that come with the next OpSend
-	Room   int            // OpUnstall: bytes that the transport takes; negative: any number
+	Room   int            // OpUnstall, OpRetry: bytes that the transport takes; negative: any number
 	Time   time.Duration  // OpTick
 	Config *relay.Config  // OpReload
 }

@@ -3,6 +3,8 @@ package sim
 import (
 	"bytes"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/ahprelay/ahprelay/relay"
 )
@@ -53,6 +55,17 @@ func (r *run) onEnd(e *end, op Op) {
 	case OpUnstall:
 		r.tape.unstall(e, op.Room)
 		r.world.unstall(e, op.Room)
+	case OpRetry:
+		r.tape.line("# retry " + e.name + " " + strconv.Itoa(op.Room))
+		r.world.retry(e, op.Room)
+	case OpCertify:
+		if c := r.model.conn(e); !c.spoke && c.phase <= phaseSurplus {
+			r.tape.line("# certify " + e.name + " " + strings.Join(op.Info.CertNames, " "))
+			r.world.certify(e, op.Info.CertNames)
+		}
+	case OpViolate:
+		r.tape.line("# violate " + e.name)
+		r.world.violate(e)
 	}
 }
 

@@ -20,10 +20,7 @@ func (m *model) open(e *end, info relay.PeerInfo) {
 			surplus++
 		}
 	}
-	surplusMax := m.config.SurplusMax
-	if surplusMax == 0 {
-		surplusMax = 64
-	}
+	surplusMax := m.surplusMax()
 	full := l.ConnectionsMax > 0 && admitted >= l.ConnectionsMax || over(m.used(principal).connections+1, m.quotas(principal).Connections)
 	refused := m.draining || full && surplus >= surplusMax || l.ConnectionsMax > 0 && len(m.conns) >= l.ConnectionsMax+surplusMax
 	must(e.open != refused, "%s: admitted %v", e.name, e.open)
@@ -40,7 +37,7 @@ func (m *model) open(e *end, info relay.PeerInfo) {
 // receive follows the bytes of one read.
 func (m *model) receive(e *end, data []byte) {
 	c := m.conn(e)
-	c.received = m.now()
+	c.received, c.spoke = m.now(), true
 	m.closings = 0
 	m.markLossy()
 	if c.live() {
@@ -110,6 +107,50 @@ func (m *model) oneLine(c *conn) bool {
 
 func blank(line string) bool { return line == "" || line == "\r" }
 
+// certify follows what a transport learns late: the connection is somebody else's from the start.
+func (m *model) certify(e *end, names []string) {
+	c := m.conn(e)
+	c.info.CertNames = names
+	admitted, surplus := 0, 0
+	for _, o := range m.conns {
+		switch {
+		case o == c:
+		case o.phase == phaseNew || o.phase == phaseOpen:
+			admitted++
+		case o.phase == phaseSurplus:
+			surplus++
+		}
+	}
+	c.phase = phaseGone // counted nowhere
+	c.principal, c.credential = m.identify(c.info)
+	l := m.config.Limits
+	full := l.ConnectionsMax > 0 && admitted >= l.ConnectionsMax || over(m.used(c.principal).connections+1, m.quotas(c.principal).Connections)
+	switch {
+	case !full:
+		c.phase = phaseNew
+	case surplus < m.surplusMax():
+		c.phase = phaseSurplus
+	default:
+		c.phase = phaseDead
+	}
+}
+
+// violate follows the closing of a connection whose peer broke the rules of its transport.
+func (m *model) violate(e *end) {
+	m.markLossy()
+	if c := m.conn(e); c.live() {
+		m.close(c, "protocolErrors")
+	}
+	m.settle()
+}
+
+func (m *model) surplusMax() int {
+	if m.config.SurplusMax == 0 {
+		return 64
+	}
+	return m.config.SurplusMax
+}
+
 // closed follows the end of a transport.
 func (m *model) closed(e *end) {
 	c := m.conn(e)
@@ -141,8 +182,14 @@ func (m *model) halfClosed(e *end) {
 func (m *model) wrote(e *end, n int, all bool) {
 	c := m.conn(e)
 	c.stuck = !all
-	if n > 0 {
+	progress := 1
+	if m.world.unasked {
+		progress = 16 << 10 // a few bytes into a full buffer are no sign of a reader
+	}
+	if n >= progress || n == c.queue {
 		c.moved = m.now()
+	}
+	if n > 0 {
 		c.queue -= n
 		c.sent += n
 	}

@@ -48,6 +48,7 @@ type world struct {
 	notes   []relay.Note // closings that the model has not accounted for, in order
 	noted   uint64
 	inParts bool // reads are handed over with ReceiveSome
+	unasked bool // output is being offered to a transport that has not asked for it
 }
 
 func newWorld(core *relay.Core, t *tape) *world {
@@ -194,7 +195,11 @@ func (w *world) write(e *end, out []byte) bool {
 		e.midway = out[n-1] != '\n'
 		w.tape.took(e, out[:n])
 	}
-	w.core.Wrote(w.now, e.id, n)
+	if w.unasked {
+		w.core.Retried(w.now, e.id, n)
+	} else {
+		w.core.Wrote(w.now, e.id, n)
+	}
 	e.waiting = append(e.waiting[:0], e.waiting[n:]...)
 	w.model.wrote(e, n, all)
 	e.blocked = !all
@@ -240,6 +245,28 @@ func (w *world) unstall(e *end, room int) {
 	if e.open {
 		w.flush(e)
 	}
+}
+
+// retry offers output again to a transport that may take room more bytes.
+func (w *world) retry(e *end, room int) {
+	if !e.blocked {
+		return
+	}
+	w.unasked = true
+	w.unstall(e, room)
+	w.unasked = false
+	if e.room == 0 {
+		return
+	}
+	e.room = 0 // it took less than it might have: nothing more for now
+}
+
+func (w *world) certify(e *end, names []string) {
+	w.exec(func() { w.core.Certify(w.now, e.id, names) }, func() { w.model.certify(e, names) })
+}
+
+func (w *world) violate(e *end) {
+	w.exec(func() { w.core.Violate(w.now, e.id, "it broke the rules") }, func() { w.model.violate(e) })
 }
 
 // receive hands over what comes in one read, as the loop does: all of it, or so much at a time that what
