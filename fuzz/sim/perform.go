@@ -140,6 +140,8 @@ func (r *run) linesAtOnce(e *end) int {
 	switch {
 	case len(e.waiting) > 0 || l.MemoryBytesMax > 0 || r.model.config.Overload == relay.OverloadDisconnect && l.QueueBytesSoft < 1<<20:
 		return 1
+	case l.QueueBytesHard < 1<<20 && 8*r.model.catalogBytes() > l.QueueBytesHard-8<<10: // snapshots
+		return 1
 	case l.QueueBytesHard < 1<<20:
 		return 8
 	}
