@@ -170,7 +170,7 @@ func (m *model) halfClosed(e *end) {
 	if c.live() {
 		m.disconnect(c)
 	}
-	if c.phase == phaseLinger || c.queue == 0 || c.cut {
+	if c.phase == phaseLinger || c.phase == phaseDead || c.queue == 0 || c.cut {
 		c.phase = phaseDead
 	} else {
 		c.phase = phaseEnding
