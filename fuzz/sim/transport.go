@@ -39,10 +39,12 @@ func (m *model) receive(e *end, data []byte) {
 	c := m.conn(e)
 	c.received, c.spoke = m.now(), true
 	m.closings = 0
+	if c.live() {
+		c.peak = max(c.peak, len(c.in)+len(data))
+	}
 	m.markLossy()
 	if c.live() {
 		c.in = append(c.in, data...)
-		c.peak = max(c.peak, len(c.in))
 		for c.live() && c.doomed == "" {
 			if !m.oneLine(c) {
 				break
