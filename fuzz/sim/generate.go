@@ -119,6 +119,9 @@ func (g *generator) anyEnd() *end { return one(g, g.model.conns...).end }
 
 // sender prefers connections that can still say something, and owners that have something to answer.
 func (g *generator) sender() *conn {
+	if g.theme == themeResume && g.Pick(3) == 0 {
+		return g.model.conns[0]
+	}
 	for _, k := range g.model.calls {
 		if g.Pick(6) == 0 && k.service.owner.live() {
 			return k.service.owner

@@ -10,7 +10,7 @@ import (
 
 // makeConfig makes up the configuration of a run: in most of them some limits are so small that they are
 // hit.
-func makeConfig(c Choices) relay.Config {
+func makeConfig(c Choices, about theme) relay.Config {
 	config := relay.DefaultConfig()
 	config.Limits.SlotsMax = 64
 	config.Limits.InflightPerConnectionMax = 64
@@ -19,6 +19,11 @@ func makeConfig(c Choices) relay.Config {
 	}
 	if chance(c, 6) {
 		config.Overload = relay.OverloadDisconnect
+	}
+	if about == themeResume && c.Pick(2) == 0 { // there is something to come back to, and not all of it for everybody
+		identities(c, &config)
+		config.Auth.Required = false
+		return config
 	}
 	if c.Pick(4) > 0 {
 		tighten(c, &config.Limits)

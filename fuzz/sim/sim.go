@@ -64,7 +64,8 @@ type Script struct {
 
 // Run makes up a run from choices and carries it out. It returns nil when core and model agree.
 func Run(choices Choices, opt Options) *Failure {
-	script := &Script{Config: makeConfig(choices), InParts: choices.Pick(2) == 0}
+	about := theme(choices.Pick(int(themes)))
+	script := &Script{Config: makeConfig(choices, about), InParts: choices.Pick(2) == 0}
 	r, f := begin(script, opt)
 	if f != nil {
 		return f
@@ -73,7 +74,10 @@ func Run(choices Choices, opt Options) *Failure {
 	if steps == 0 {
 		steps = 40
 	}
-	g := &generator{Choices: choices, world: r.world, model: r.model, steps: steps, theme: theme(choices.Pick(int(themes)))}
+	if about == themeResume {
+		steps += steps / 2 // it takes several to leave, miss something and come back
+	}
+	g := &generator{Choices: choices, world: r.world, model: r.model, steps: steps, theme: about}
 	for g.step = 0; g.step < steps && !r.over; g.step++ {
 		op := g.next()
 		script.Ops = append(script.Ops, op)
