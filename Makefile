@@ -35,8 +35,8 @@ browser-test: ## look at the status page with headless Chromium, where there is 
 check: ## formatting, vet, static analysis, cross compilation, sizes
 	@sh .ci/check
 
-fuzz: ## run each fuzz target for FUZZTIME
-	@FUZZTIME=$(FUZZTIME) sh .ci/fuzz
+fuzz: ## run each fuzz target for FUZZTIME, then judge MUTANTS damaged bodies in every way
+	@FUZZTIME=$(FUZZTIME) MUTANTS=$(MUTANTS) sh .ci/fuzz
 
 sim: ## replay one seed of the simulation: make sim SEED=7
 	$(GO) test ./fuzz -run TestSim -count 1 -seed $(SEED) -v

@@ -57,6 +57,11 @@ func skipDense(b []byte, i, depth int) (end int, high bool) {
 	blocks := uint(len(b)-i+blockBytes-1) / blockBytes
 	at := len(b) - int(blocks)*blockBytes
 	dead := uint(i-at) & 63
+	if at >= 0 && hasTokens {
+		if end, high = scanTokens(tokens, (*[blockBytes]uint8)(b[at:]), int(blocks), ^uint64(0)<<dead, uint64(b[i-1])>>5&1, min(depth, 63)); end > 0 {
+			return at + end, high
+		}
+	}
 	var w walk
 	w.b, w.at, w.depth, w.limit = b, at, depth, min(depth, 63)-1
 	w.separator, w.opener, w.alive = 1<<dead, 1<<dead, ^uint64(0)<<dead

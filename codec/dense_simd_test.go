@@ -3,6 +3,7 @@
 package codec
 
 import (
+	"flag"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -18,7 +19,8 @@ func walked(b []byte, i, depth int) int {
 	return skipValue(b, i, depth)
 }
 
-// agree compares the ways for the container at text[at]: one by one, in blocks with AVX2 and with AVX-512.
+// agree compares the ways for the container at text[at]: one by one, in blocks with AVX2 and with AVX-512, and as
+// tokens.
 func agree(t *testing.T, text string, at, depth int) {
 	t.Helper()
 	want := walked([]byte(text), at, depth)
@@ -26,13 +28,13 @@ func agree(t *testing.T, text string, at, depth int) {
 	if got != want {
 		t.Fatalf("depth %d, from %d: in blocks %d, one by one %d: %q", depth, at, got, want, text)
 	}
-	if hasWide {
-		hasWide = false
-		narrow, narrowHigh := skipDense([]byte(text), at, depth)
-		hasWide = true
-		if narrow != got || narrowHigh != high {
-			t.Fatalf("depth %d, from %d: AVX2 %d %v, AVX-512 %d %v: %q", depth, at, narrow, narrowHigh, got, high, text)
-		}
+	defer func(wide, tokens bool) { hasWide, hasTokens = wide, tokens }(hasWide, hasTokens)
+	hasTokens = false
+	wide, wideHigh := skipDense([]byte(text), at, depth)
+	hasWide = false
+	narrow, narrowHigh := skipDense([]byte(text), at, depth)
+	if narrow != got || wide != got || wideHigh != narrowHigh || wideHigh && !high {
+		t.Fatalf("depth %d, from %d: AVX2 %d %v, AVX-512 %d %v, tokens %d %v: %q", depth, at, narrow, narrowHigh, wide, wideHigh, got, high, text)
 	}
 	if want >= 0 && !utf8.ValidString(text[at:want]) {
 		if want = -1; !high {
@@ -76,12 +78,15 @@ func TestDenseDepth(t *testing.T) {
 	}
 }
 
+// mutants is how many documents TestDenseMutants damages.
+var mutants = flag.Int("mutants", 30000, "how many damaged documents the ways to judge one are compared on")
+
 // TestDenseMutants damages dense documents in one or two places.
 func TestDenseMutants(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	const damage = "\"\"\\{}[],:  \t\x00\x1f0123459-+.eEtfnrulasx\xff\xe9"
 	refusals := 0
-	for range 30000 {
+	for range *mutants {
 		text := payloads[r.IntN(4)].make(r, 40+r.IntN(400))
 		if r.IntN(2) == 0 {
 			text = append([]byte("["), append(append(escapedBody(r, r.IntN(200)), ','), append(text, ']')...)...)
@@ -109,7 +114,7 @@ func TestDenseMutants(t *testing.T) {
 		}
 		agree(t, string(text), 0, 128)
 	}
-	if refusals < 5000 || refusals > 25000 {
+	if refusals < *mutants/6 || refusals > *mutants*5/6 {
 		t.Errorf("%d refusals show nothing", refusals)
 	}
 }
@@ -131,6 +136,23 @@ func TestDenseCorpus(t *testing.T) {
 		// Valid up to a late place, which random text hardly ever is.
 		agree(t, `[`+strings.Repeat(`{"k":[1,"v"]},`, r.IntN(9))+text[1:], 0, 128)
 	}
+}
+
+// FuzzDense compares the ways to judge a container.
+func FuzzDense(f *testing.F) {
+	for _, lists := range []map[string][]string{accepted, refused} {
+		for _, lines := range lists {
+			for _, line := range lines {
+				f.Add([]byte(`[1,`+line+`,{"a":"b"}]`), uint8(100))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte, depth uint8) {
+		if len(text) > 0 && (text[0] == '[' || text[0] == '{') {
+			agree(t, string(text), 0, int(depth))
+			agree(t, strings.Repeat("~", 63)+string(text), 63, int(depth))
+		}
+	})
 }
 
 // TestWithoutAVX2 runs this build's answers on a machine without AVX2.
