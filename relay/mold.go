@@ -33,8 +33,8 @@ func (x *mold) press(line []byte, epoch uint32, depthMax int, m *codec.Message) 
 		!plain(line[gap:gap+table.ServiceIDBytes]) {
 		return false
 	}
-	last := codec.SkipValue(line, payload, depthMax-2)
-	if last != len(line)-2 || line[last] != '}' || line[last+1] != '}' {
+	last := len(line) - 2
+	if line[last] != '}' || line[last+1] != '}' || codec.SkipValue(line[:last], payload, depthMax-2) != last {
 		return false
 	}
 	*m = x.message

@@ -42,8 +42,8 @@ func (c *Core) recall(p *peer, line []byte) bool {
 	if s.Dropped > 0 || owner.shedding || owner.out.size > c.limits.QueueBytesSoft/2 {
 		return false
 	}
-	end := codec.SkipValue(line, n, c.limits.DepthMax-2)
-	if end != len(line)-2 || line[end] != '}' || line[end+1] != '}' {
+	end := len(line) - 2
+	if line[end] != '}' || line[end+1] != '}' || codec.SkipValue(line[:end], n, c.limits.DepthMax-2) != end {
 		return false
 	}
 	b := owner.out.tail(len(x.out) + len(line) - n + 1)
