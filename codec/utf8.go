@@ -22,6 +22,9 @@ func skipASCIIWords(b []byte, i int) int {
 			return i + bits.TrailingZeros64(high)>>3
 		}
 	}
+	if i < len(b) && len(b) >= 8 && binary.LittleEndian.Uint64(b[len(b)-8:])&highs == 0 {
+		return len(b)
+	}
 	for i < len(b) && b[i] < utf8.RuneSelf {
 		i++
 	}

@@ -49,7 +49,7 @@ func (c *Core) recall(p *peer, line []byte) bool {
 	b := owner.out.tail(len(x.out) + len(line) - n + 1)
 	before := len(b.B)
 	b.B = append(append(append(b.B, x.out...), line[n:]...), '\n')
-	copy(b.B[before+codec.NotificationIDOffset:], line[x.gap:after])
+	*(*[table.ServiceIDBytes]byte)(b.B[before+codec.NotificationIDOffset:]) = [table.ServiceIDBytes]byte(line[x.gap:after])
 	c.queued(owner, len(b.B)-before)
 	c.counters.in[KindNotification].Bytes += uint64(len(line) + 1)
 	c.counters.out[KindNotification].Bytes += uint64(len(b.B) - before)
