@@ -60,6 +60,14 @@ func (c *Core) recall(p *peer, line []byte) bool {
 	return true
 }
 
+// foresee has the service fetched that the line at the start of data is for, if that begins like the one before: it
+// is there when the line's turn comes.
+func (c *Core) foresee(p *peer, data []byte) {
+	if gap := p.prefix.gap; len(data) >= gap+table.ServiceIDBytes {
+		c.services.Prefetch(data[gap : gap+table.ServiceIDBytes])
+	}
+}
+
 // remember notes how a notification begins that has just gone the long way. The first one of a shape is
 // only a hint: traffic that varies gains nothing from being remembered.
 func (x *prefix) remember(p *peer, s *table.Service, line []byte, m *codec.Message, epoch uint32) {

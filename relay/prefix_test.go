@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -76,4 +78,55 @@ func serveLines(w *world, lines []string, forget bool) string {
 		}
 	}
 	return got.String()
+}
+
+// With very many services, which are fetched ahead of their turn, each notification still reaches its own.
+func TestNotificationsToACrowdOfServices(t *testing.T) {
+	const services = 4200
+	config := testConfig()
+	config.Limits.ServicesMax, config.Limits.ServicesPerConnectionMax, config.Limits.CatalogChangesPerSecondMax = 2*services, services, 0
+	w := newWorld(t, config)
+	owner, caller := w.hello("owner", PeerInfo{UID: -1}), w.hello("caller", PeerInfo{UID: -1})
+	ids := make([]string, services)
+	for i := range ids {
+		ids[i] = w.register(owner, `{}`)
+	}
+	if !w.core.services.Crowded() {
+		t.Fatal("no crowd")
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 5 {
+		var lines, want strings.Builder
+		for i, n := range r.Perm(services) {
+			id := ids[n]
+			if i%100 == 99 {
+				id = "not-one-of-the-relay---"[:22]
+			}
+			line := fmt.Sprintf(`{"jsonrpc":"2.0","method":"clientService/notify","params":{"channel":"ahp-client-services://","serviceId":"%s","method":"m","params":%d}}`, id, i)
+			lines.WriteString(line + "\n")
+			if id == ids[n] {
+				fmt.Fprintf(&want, "%s %d\n", id, i)
+			}
+		}
+		w.send(caller, []byte(lines.String()))
+		var got strings.Builder
+		for _, line := range owner.read() {
+			var m struct {
+				Params struct {
+					ServiceID string
+					Params    int
+				}
+			}
+			if err := json.Unmarshal([]byte(line), &m); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&got, "%s %d\n", m.Params.ServiceID, m.Params.Params)
+		}
+		if got.String() != want.String() {
+			t.Fatal("other notifications than were sent, or in another order")
+		}
+	}
+	if got := caller.read(); len(got) > 0 {
+		t.Fatalf("the sender got %q", got)
+	}
 }

@@ -43,6 +43,9 @@ func (c *Core) receive(now time.Duration, id PeerID, data []byte) []byte {
 			c.close(p, ReasonFrameTooLarge, "a line is longer than the limit")
 			break
 		}
+		if len(p.prefix.in) > 0 && c.services.Crowded() {
+			c.foresee(p, behind)
+		}
 		c.line(p, line)
 	}
 	if held := p.framer.Held(); held != p.held {

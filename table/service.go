@@ -128,6 +128,25 @@ func (t *Services) Lookup(id []byte) *Service {
 	return s
 }
 
+// crowdServices is how many services' lines no longer fit into a processor's nearer caches, together with all
+// else that is in use.
+const crowdServices = 4096
+
+// Crowded reports whether there are so many services that Prefetch is worth a call.
+func (t *Services) Crowded() bool { return t.span > crowdServices }
+
+// Prefetch has the service with an id, if it is one, fetched into the caches for a Lookup to come: with tens of
+// thousands of services that is most of what a Lookup costs.
+func (t *Services) Prefetch(id []byte) {
+	if len(id) < indexChars {
+		return
+	}
+	a, b, c, d := uint32(digits[id[0]]), uint32(digits[id[1]]), uint32(digits[id[2]]), uint32(digits[id[3]])
+	if index := a<<18 | b<<12 | c<<6 | d; (a|b|c|d) <= 63 && index < uint32(t.span) {
+		prefetch(t.place(index))
+	}
+}
+
 // Add makes a service with a fresh id at the end of the catalogue and of its owner's list. The caller
 // has checked Full and fills in the rest, Object through SetObject.
 func (t *Services) Add(owner uint32, owned *Owned) *Service {

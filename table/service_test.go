@@ -39,3 +39,23 @@ func TestServiceIDs(t *testing.T) {
 		t.Fatal("not empty")
 	}
 }
+
+func TestPrefetchTakesAnything(t *testing.T) {
+	services := NewServices(crowdServices+2, [TagBytes]byte{1})
+	var owned Owned
+	for services.Len() <= crowdServices {
+		if services.Crowded() {
+			t.Fatalf("%d services are a crowd", services.Len())
+		}
+		services.Add(1, &owned)
+	}
+	if !services.Crowded() {
+		t.Fatalf("%d services are no crowd", services.Len())
+	}
+	for s := services.First; s != nil; s = s.Next() {
+		services.Prefetch([]byte(s.ID))
+	}
+	for _, id := range []string{"", "A", "____", "\xff\xff\xff\xff", "    ", "AAAA"} {
+		services.Prefetch([]byte(id))
+	}
+}
