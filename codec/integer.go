@@ -13,11 +13,28 @@ const exponentMax = math.MaxInt / 100
 // whatever its spelling: 1000, 1e3, 1000.0 and 10000e-1 are the same. It takes time linear in the
 // length of raw, for huge exponents too.
 func Integer(raw []byte) (int64, bool) {
+	if value, ok := usualInteger(raw); ok {
+		return value, true
+	}
 	digits, point, negative, ok := significant(raw)
 	if !ok || len(digits) == 0 {
 		return 0, ok
 	}
 	return integral(digits, point, negative)
+}
+
+// usualInteger returns the value of a number without sign, fraction and exponent that has at most 18 digits.
+func usualInteger(raw []byte) (value int64, ok bool) {
+	if len(raw) == 0 || len(raw) > 18 || raw[0] == '0' && len(raw) > 1 {
+		return 0, false
+	}
+	for _, c := range raw {
+		if c -= '0'; c > 9 {
+			return 0, false
+		}
+		value = value*10 + int64(c)
+	}
+	return value, true
 }
 
 // IsInteger reports whether the raw JSON value is a number with an exactly integral value of any size,

@@ -3,6 +3,7 @@ package codec
 import (
 	"encoding/binary"
 	"math/bits"
+	"unicode/utf8"
 )
 
 const (
@@ -15,6 +16,26 @@ const (
 // wrong, because the subtractions borrow from the byte above a hit.
 func special(x uint64) uint64 {
 	return ((x - ' '*lows) | ((x ^ '"'*lows) - lows) | ((x ^ '\\'*lows) - lows)) &^ x & highs
+}
+
+// IsPlain reports whether text is ASCII that may stand in a JSON string as it is.
+func IsPlain(text []byte) bool {
+	i := 0
+	for ; i+8 <= len(text); i += 8 {
+		if x := binary.LittleEndian.Uint64(text[i:]); special(x)|x&highs != 0 {
+			return false
+		}
+	}
+	if i < len(text) && len(text) >= 8 {
+		x := binary.LittleEndian.Uint64(text[len(text)-8:])
+		return special(x)|x&highs == 0
+	}
+	for ; i < len(text); i++ {
+		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // wordsAlone is how many words of a string are looked at before skipPlain takes over.

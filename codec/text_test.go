@@ -129,3 +129,21 @@ func TestQuotedComesBack(t *testing.T) {
 		}
 	}
 }
+
+func TestIsPlain(t *testing.T) {
+	for size := range 30 {
+		text := bytes.Repeat([]byte("x"), size)
+		if !IsPlain(text) {
+			t.Fatalf("%q", text)
+		}
+		for i := range text {
+			for c := range 256 {
+				text[i] = byte(c)
+				if want := c >= ' ' && c < 0x80 && c != '"' && c != '\\'; IsPlain(text) != want {
+					t.Fatalf("%q: %v", text, !want)
+				}
+			}
+			text[i] = 'x'
+		}
+	}
+}

@@ -30,7 +30,7 @@ func (x *mold) press(line []byte, epoch uint32, depthMax int, m *codec.Message) 
 	if end < 0 || len(line) < payload+3 ||
 		string(line[end:gap]) != string(x.in[id.End:gap-shift]) ||
 		string(line[gap+table.ServiceIDBytes:payload]) != string(x.in[gap-shift+table.ServiceIDBytes:]) ||
-		!plain(line[gap:gap+table.ServiceIDBytes]) {
+		!codec.IsPlain(line[gap:gap+table.ServiceIDBytes]) {
 		return false
 	}
 	last := len(line) - 2
@@ -94,14 +94,4 @@ func idEnd(line []byte, i int) int {
 		return -1
 	}
 	return i
-}
-
-// plain reports whether text needs no escapes in JSON and has none.
-func plain(text []byte) bool {
-	for _, b := range text {
-		if b < ' ' || b >= 0x7f || b == '"' || b == '\\' {
-			return false
-		}
-	}
-	return true
 }
