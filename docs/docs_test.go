@@ -56,7 +56,7 @@ func TestLinks(t *testing.T) {
 
 var (
 	pathForm = regexp.MustCompile(`^\.?[A-Za-z0-9_*-][A-Za-z0-9_.*-]*(/[A-Za-z0-9_.*-]+)*/?$`)
-	fileForm = regexp.MustCompile(`\.(go|md|toml|mod|txt)$`)
+	fileForm = regexp.MustCompile(`\.(go|s|md|toml|mod|txt)$`)
 	hostForm = regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)+/`) // how a module's name begins
 	wireName = regexp.MustCompile(`"(client/[A-Za-z]+)"`)
 )
