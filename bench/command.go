@@ -104,7 +104,7 @@ func subject(binary, url string, pid int) (System, error) {
 		return &Attached{URL: url, PID: pid}, nil
 	}
 	if pid != 0 {
-		return nil, errors.New("--pid needs --relay")
+		return nil, &OptionError{errors.New("--pid needs --relay")}
 	}
 	if binary == "" {
 		self, err := os.Executable()

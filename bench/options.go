@@ -58,6 +58,14 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.Scale, "scale", o.Scale, "factor on the number of connections, services and observers where a scenario has many")
 }
 
+// OptionError is an option that makes no sense: nothing was run.
+type OptionError struct{ err error }
+
+func (e *OptionError) Error() string { return e.err.Error() }
+
+// Unwrap returns what is wrong with the option.
+func (e *OptionError) Unwrap() error { return e.err }
+
 // Validate says which option makes no sense.
 func (o *Options) Validate() error {
 	switch {

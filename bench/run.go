@@ -13,11 +13,11 @@ import (
 // machine's mood hits all systems alike. The first loss, reordering or other failure ends it.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
-		return nil, err
+		return nil, &OptionError{err}
 	}
 	chosen, err := choose(o.Scenarios, o.Scale)
 	if err != nil {
-		return nil, err
+		return nil, &OptionError{err}
 	}
 	report := newReport(&o)
 	p := newProgress(o.Progress, &o, chosen)
