@@ -18,8 +18,9 @@ const (
 // message; what else the outcome depends on is covered by the epoch (limits of the configuration) or
 // clears the memory (the sender's principal).
 type prefix struct {
-	in, out []byte // up to the payload; empty: nothing is remembered
-	gap     int    // where the id stands in in; in out it stands at codec.NotificationIDOffset
+	in, out []byte         // up to the payload; empty: nothing is remembered
+	gap     int            // where the id stands in in; in out it stands at codec.NotificationIDOffset
+	service *table.Service // with that id, when it was looked up; it may have gone
 	epoch   uint32
 	shape   [2]uint32 // where id and payload of the latest notification stood
 	used    bool      // since it was filled
@@ -31,10 +32,20 @@ type prefix struct {
 func (c *Core) recall(p *peer, line []byte) bool {
 	x := &p.prefix
 	n, after := len(x.in), x.gap+table.ServiceIDBytes
-	if len(line) < n+3 || string(line[:x.gap]) != string(x.in[:x.gap]) || string(line[after:n]) != string(x.in[after:]) || x.epoch != c.epoch {
+	if len(line) < n+3 || x.epoch != c.epoch {
 		return false
 	}
-	s := c.services.Lookup(line[x.gap:after])
+	id := line[x.gap:after]
+	s := x.service
+	if string(line[:n]) != string(x.in) || !s.Is(id) {
+		if string(line[:x.gap]) != string(x.in[:x.gap]) || string(line[after:n]) != string(x.in[after:]) {
+			return false
+		}
+		if s = c.services.Lookup(id); s != nil {
+			copy(x.in[x.gap:], id)
+			x.service = s
+		}
+	}
 	if s == nil || s.Rights[p.principal]&(rightDiscover|rightNotify) != rightDiscover|rightNotify || c.anonymous(p) {
 		return false
 	}
@@ -49,7 +60,7 @@ func (c *Core) recall(p *peer, line []byte) bool {
 	b := owner.out.tail(len(x.out) + len(line) - n + 1)
 	before := len(b.B)
 	b.B = append(append(append(b.B, x.out...), line[n:]...), '\n')
-	*(*[table.ServiceIDBytes]byte)(b.B[before+codec.NotificationIDOffset:]) = [table.ServiceIDBytes]byte(line[x.gap:after])
+	*(*[table.ServiceIDBytes]byte)(b.B[before+codec.NotificationIDOffset:]) = [table.ServiceIDBytes]byte(id)
 	c.queued(owner, len(b.B)-before)
 	c.counters.in[KindNotification].Bytes += uint64(len(line) + 1)
 	c.counters.out[KindNotification].Bytes += uint64(len(b.B) - before)
@@ -60,10 +71,14 @@ func (c *Core) recall(p *peer, line []byte) bool {
 	return true
 }
 
-// foresee has the service fetched that the line at the start of data is for, if that begins like the one before: it
-// is there when the line's turn comes.
-func (c *Core) foresee(p *peer, data []byte) {
-	if gap := p.prefix.gap; len(data) >= gap+table.ServiceIDBytes {
+// foresee has a service fetched that a line in data, which follows line, is for, if that begins like line: it is
+// there when the line's turn comes. When lines are of one length, that is the line after the next.
+func (c *Core) foresee(p *peer, line, data []byte) {
+	gap, size := p.prefix.gap, len(line)
+	if size < len(data) && data[size] == '\n' {
+		gap += size + 1
+	}
+	if len(data) >= gap+table.ServiceIDBytes {
 		c.services.Prefetch(data[gap : gap+table.ServiceIDBytes])
 	}
 }
@@ -87,7 +102,7 @@ func (x *prefix) remember(p *peer, s *table.Service, line []byte, m *codec.Messa
 	if m.Payload.Absent() || at > prefixBytesMax || gap > at || int(m.ServiceID.End) != gap+table.ServiceIDBytes+1 || string(line[m.Payload.End:]) != "}}" {
 		return
 	}
-	x.in, x.gap = append(x.in[:0], line[:at]...), gap
+	x.in, x.gap, x.service = append(x.in[:0], line[:at]...), gap, s
 	x.out = codec.AppendNotification(x.out[:0], s.ID, p.client, p.label, m.Name.Of(line), nil)
 	x.out = x.out[:len(x.out)-len("null}}\n")]
 	x.epoch, x.used = epoch, false

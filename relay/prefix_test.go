@@ -130,3 +130,37 @@ func TestNotificationsToACrowdOfServices(t *testing.T) {
 		t.Fatalf("the sender got %q", got)
 	}
 }
+
+// A service whose place was given to another one is not found by what was remembered of it.
+func TestARecalledServiceMayHaveGone(t *testing.T) {
+	w := newWorld(t, testConfig())
+	owner, caller := w.hello("owner", PeerInfo{UID: -1}), w.hello("caller", PeerInfo{UID: -1})
+	notify := func(id string) int {
+		w.send(caller, []byte(`{"jsonrpc":"2.0","method":"clientService/notify","params":{"channel":"ahp-client-services://","serviceId":"`+id+`","method":"m","params":1}}`+"\n"))
+		return len(owner.read())
+	}
+	old := w.register(owner, `{}`)
+	for range 5 {
+		if notify(old) != 1 {
+			t.Fatal("not delivered")
+		}
+	}
+	if s := w.core.peer(caller.id).prefix.service; s == nil || s.ID != old {
+		t.Fatal("the service is not remembered")
+	}
+	for range 3 {
+		w.send(owner, []byte(`{"jsonrpc":"2.0","id":9,"method":"client/unregisterService","params":{"channel":"ahp-client-services://","serviceId":"`+old+`"}}`+"\n"))
+		owner.read()
+		if notify(old) != 0 {
+			t.Fatal("a service that is gone was reached")
+		}
+		next := w.register(owner, `{}`)
+		if next[:4] != old[:4] {
+			t.Fatalf("%s has another place than %s", next, old)
+		}
+		if notify(old) != 0 || notify(next) != 1 || notify(next) != 1 || notify(old) != 0 {
+			t.Fatal("the wrong one was reached")
+		}
+		old = next
+	}
+}

@@ -44,7 +44,7 @@ func (c *Core) receive(now time.Duration, id PeerID, data []byte) []byte {
 			break
 		}
 		if len(p.prefix.in) > 0 && c.services.Crowded() {
-			c.foresee(p, behind)
+			c.foresee(p, line, behind)
 		}
 		c.line(p, line)
 	}

@@ -128,6 +128,11 @@ func (t *Services) Lookup(id []byte) *Service {
 	return s
 }
 
+// Is reports whether s, which once had the id, still is that service: its place may have been given to another.
+func (s *Service) Is(id []byte) bool {
+	return s.live && string(s.generation[:]) == string(id[indexChars:indexChars+generationChars])
+}
+
 // crowdServices is how many services' lines no longer fit into a processor's nearer caches, together with all
 // else that is in use.
 const crowdServices = 4096

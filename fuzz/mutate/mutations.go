@@ -113,4 +113,5 @@ var mutations = []mutation{
 	{"a number has a second dot", "codec/tokens_simd.s", "\tADDQ     R12, R11\n", "\tXORL     R11, R11\n"},
 	{"a bracket closes what another kind has opened", "codec/tokens_simd.s", "\tORQ     R13, R15\n", "\tORQ     R15, R15\n"},
 	{"the second chunk forgets the tokens before it", "codec/tokens_simd.s", "\tVMOVDQU8 (DX)(AX*1), Z12\n", "\tVMOVDQU8 (DX), Z12\n"},
+	{"a remembered service may have gone", "relay/prefix.go", " || !s.Is(id) {", " {"},
 }
