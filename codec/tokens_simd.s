@@ -3,6 +3,8 @@
 #include "go_asm.h"
 #include "textflag.h"
 
+// This file is long because it is one function: its parts share the registers.
+
 // The frame. A chunk is as many blocks as there are records.
 #define chunk 32
 #define recordBytes 32

@@ -60,11 +60,11 @@ var mutations = []mutation{
 	{"a remembered beginning outlives a reload", "relay/prefix.go", " || x.epoch != c.epoch", ""},
 	{"a remembered beginning skips the rights", "relay/prefix.go", "s == nil || s.Rights[p.principal]&(rightDiscover|rightNotify) != rightDiscover|rightNotify || c.anonymous(p)", "s == nil"},
 	{"a remembered beginning skips the overload", "relay/prefix.go", "s.Dropped > 0 || owner.shedding || owner.out.size > c.limits.QueueBytesSoft/2", "false"},
-	{"a remembered beginning skips the payload", "relay/prefix.go", "end := codec.SkipValue(line, n, c.limits.DepthMax-2)", "end := len(line) - 2"},
+	{"a remembered beginning skips the payload", "relay/prefix.go", " || codec.SkipValue(line[:end], n, c.limits.DepthMax-2) != end {", " {"},
 	{"a remembered request outlives a reload", "relay/mold.go", "x.epoch != epoch || ", ""},
-	{"a remembered request skips the end of the line", "relay/mold.go", "if last != len(line)-2 || line[last] != '}' || line[last+1] != '}' {", "if last < 0 {"},
+	{"a remembered request skips the end of the line", "relay/mold.go", "if line[last] != '}' || line[last+1] != '}' || codec.SkipValue(", "if codec.SkipValue("},
 	{"a remembered request allows a number with a leading zero", "relay/mold.go", " || line[start] == '0' && i > start+1", ""},
-	{"a remembered request nests deeper", "relay/mold.go", "codec.SkipValue(line, payload, depthMax-2)", "codec.SkipValue(line, payload, depthMax)"},
+	{"a remembered request nests deeper", "relay/mold.go", "codec.SkipValue(line[:last], payload, depthMax-2)", "codec.SkipValue(line[:last], payload, depthMax)"},
 
 	// Rights.
 	{"the right to notify is not asked for", "relay/notify.go", "s.Rights[p.principal]&(rightDiscover|rightNotify) != rightDiscover|rightNotify && !c.ownNotify(p, s)", "!c.visible(p, s)"},
