@@ -154,21 +154,44 @@ quoted:
 	MOVQ       DX, R8
 	SARQ       $63, R8
 
-	// Classes of what is outside, and what must not be where it is.
-	ANDNQ      BX, DX, AX
-	KMOVQ      AX, K3
-	VMOVDQA64  Z0, Z1
-	VPERMI2B.Z Z20, Z19, K3, Z1
-	VPORQ      Z0, Z11, Z11
-	VPCMPUB    $2, Z21, Z0, K4
-	VPORQ      Z0, Z1, Z2
-	VPMOVB2M   Z2, K5
-	KMOVQ      K4, R11
-	ANDQ       DX, R11
-	ORQ        R11, R14
-	KMOVQ      K5, R11
-	ANDQ       AX, R11
-	ORQ        R11, R14
+	// Classes, as if there were no strings, and what must not be where it is. Marks are fetched before it is known
+	// what is outside: those of strings are taken off later.
+	ANDNQ     BX, DX, AX
+	KMOVQ     AX, K3
+	VMOVDQA64 Z0, Z1
+	VPERMI2B  Z20, Z19, Z1
+	VPORQ     Z0, Z11, Z11
+	VPCMPUB   $2, Z21, Z0, K4
+	VPORQ     Z0, Z1, Z2
+	VPMOVB2M  Z2, K5
+	KMOVQ     K4, R11
+	ANDQ      DX, R11
+	ORQ       R11, R14
+	KMOVQ     K5, R11
+	ANDQ      AX, R11
+	ORQ       R11, R14
+	VPTESTMB  Z27, Z1, K1
+	VPTESTMB  Z28, Z1, K2
+	KMOVQ     K1, R12
+	KMOVQ     K2, DX
+	ANDQ      AX, DX  // tokens but numbers and literals
+	ANDQ      R12, AX // bytes of numbers and literals
+
+	// Tokens: what has an upper half, and where a number or literal begins.
+	LEAQ        (R9)(AX*2), R11
+	ANDNQ       AX, R11, R11
+	MOVQ        AX, R9
+	SHRQ        $63, R9
+	ORQ         R11, DX
+	KMOVQ       DX, K1
+	VPCOMPRESSB.Z Z1, K1, Z2
+	VMOVDQU8    Z2, (DI)
+	MOVQ        SI, recordBlock(R13)
+	MOVQ        DX, recordTokens(R13)
+	MOVQ        DI, recordText(R13)
+	POPCNTQ     DX, DX
+	ADDQ        DX, DI
+	VMOVDQU8.Z  Z1, K3, Z1
 
 	// Each byte with the one before and the two before.
 	VALIGNQ    $6, Z3, Z1, Z2
@@ -185,25 +208,6 @@ quoted:
 	VPTESTMB   Z5, Z5, K6
 	KMOVQ      K6, R11
 	ORQ        R11, R14
-
-	// Tokens: what has an upper half, and where a number or literal begins.
-	VPTESTMB    Z27, Z1, K1
-	VPTESTMB    Z28, Z1, K2
-	KMOVQ       K1, AX
-	KMOVQ       K2, DX
-	LEAQ        (R9)(AX*2), R11
-	ANDNQ       AX, R11, R11
-	MOVQ        AX, R9
-	SHRQ        $63, R9
-	ORQ         R11, DX
-	KMOVQ       DX, K1
-	VPCOMPRESSB.Z Z1, K1, Z2
-	VMOVDQU8    Z2, (DI)
-	MOVQ        SI, recordBlock(R13)
-	MOVQ        DX, recordTokens(R13)
-	MOVQ        DI, recordText(R13)
-	POPCNTQ     DX, DX
-	ADDQ        DX, DI
 
 	// A one added behind each dot ripples through the number: no dot where it comes out.
 	VPCMPEQB Z29, Z1, K1
