@@ -13,7 +13,10 @@ import "simd/archsimd"
 // brackets and checks each token with the two before it.
 
 // hasTokens says that scanTokens runs on this processor.
-var hasTokens = hasWide && archsimd.X86.AVX512VBMI() && archsimd.X86.AVX512VBMI2()
+var hasTokens = hasWide && archsimd.X86.AVX512VBMI() && archsimd.X86.AVX512VBMI2() && hasBMI()
+
+// hasBMI asks the processor for BMI1 and BMI2. Every one with VBMI2 has them, unless a virtual machine hides them.
+func hasBMI() bool
 
 // scanTokens accepts the container whose inside begins at the lowest bit of alive, in the first of so many
 // blocks; object is 1 when it is an object, 0 for an array. It returns how many bytes there are from first

@@ -573,3 +573,13 @@ undecided:
 	MOVB $0, high+56(FP)
 	VZEROUPPER
 	RET
+
+// func hasBMI() bool
+TEXT ·hasBMI(SB), NOSPLIT, $0-1
+	MOVL  $7, AX
+	XORL  CX, CX
+	CPUID
+	ANDL  $(1<<3 + 1<<8), BX
+	CMPL  BX, $(1<<3 + 1<<8)
+	SETEQ ret+0(FP)
+	RET
