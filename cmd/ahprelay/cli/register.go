@@ -107,11 +107,11 @@ func (r *registration) run(ctx context.Context) error {
 		commands.outputBytesMax = max(cl.Limits().FrameBytes, 64<<10)
 	}
 	err = r.serve(ctx, cl, handler)
-	stop() // from here on a signal cuts the end short
 	grace, cancel := context.WithTimeout(context.Background(), registerGrace)
 	defer cancel()
-	grace, unhook := interruptible(grace)
+	grace, unhook := interruptible(grace) // from here on a signal cuts the end short
 	defer unhook()
+	stop() // not earlier: a signal that nobody waits for ends the program, and its commands would live on
 	_ = cl.Close(grace) // ends the handlers' contexts when grace is over
 	if commands != nil {
 		commands.wait()
