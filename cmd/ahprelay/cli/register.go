@@ -111,7 +111,7 @@ func (r *registration) run(ctx context.Context) error {
 	defer cancel()
 	grace, unhook := interruptible(grace) // from here on a signal cuts the end short
 	defer unhook()
-	stop() // not earlier: a signal that nobody waits for ends the program, and its commands would live on
+	stop()              // not earlier: a signal that nobody waits for ends the program, and its commands would live on
 	_ = cl.Close(grace) // ends the handlers' contexts when grace is over
 	if commands != nil {
 		commands.wait()
