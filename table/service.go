@@ -3,6 +3,7 @@ package table
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"math"
 )
 
 // A service id is 22 characters of base64url: 4 for the table index (24 bits), 6 for the generation of
@@ -111,14 +112,22 @@ func (t *Services) place(index uint32) *Service {
 	return &t.chunks[index>>chunkBits][index%chunkServices]
 }
 
+// indexOf returns the table index that an id begins with, one that no table reaches when it begins with anything else.
+func indexOf(id []byte) uint32 {
+	a, b, c, d := uint32(digits[id[0]]), uint32(digits[id[1]]), uint32(digits[id[2]]), uint32(digits[id[3]])
+	if (a | b | c | d) > 63 {
+		return math.MaxUint32
+	}
+	return a<<18 | b<<12 | c<<6 | d
+}
+
 // Lookup returns the live service with exactly this id, nil when there is none.
 func (t *Services) Lookup(id []byte) *Service {
 	if len(id) != ServiceIDBytes {
 		return nil
 	}
-	a, b, c, d := uint32(digits[id[0]]), uint32(digits[id[1]]), uint32(digits[id[2]]), uint32(digits[id[3]])
-	index := a<<18 | b<<12 | c<<6 | d
-	if (a|b|c|d) > 63 || index >= uint32(t.span) {
+	index := indexOf(id)
+	if index >= uint32(t.span) {
 		return nil
 	}
 	s := t.place(index)
@@ -146,8 +155,7 @@ func (t *Services) Prefetch(id []byte) {
 	if len(id) < indexChars {
 		return
 	}
-	a, b, c, d := uint32(digits[id[0]]), uint32(digits[id[1]]), uint32(digits[id[2]]), uint32(digits[id[3]])
-	if index := a<<18 | b<<12 | c<<6 | d; (a|b|c|d) <= 63 && index < uint32(t.span) {
+	if index := indexOf(id); index < uint32(t.span) {
 		prefetch(t.place(index))
 	}
 }
